@@ -1,0 +1,1 @@
+"""The rules that turn what was seen into a diagnosis, one file each."""

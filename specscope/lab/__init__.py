@@ -1,0 +1,1 @@
+"""The bench: builds small GGUFs, runs a real server, drives load."""

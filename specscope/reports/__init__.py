@@ -1,0 +1,1 @@
+"""The state as text, JSON and files."""

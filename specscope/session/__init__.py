@@ -1,0 +1,1 @@
+"""The pure core: facts in, state out. No clock, no I/O."""

@@ -1,0 +1,1 @@
+"""The Textual screens. They read the Session and nothing else."""

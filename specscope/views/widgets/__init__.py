@@ -1,0 +1,1 @@
+"""Drawing widgets shared by panels."""
