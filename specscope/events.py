@@ -139,16 +139,21 @@ class SlotChanged(Fact, frozen=True, kw_only=True, tag="slot"):
     processed_tokens: int | None = None
     cached_tokens: int | None = None
     decoded: int | None = None
+    held_ms: float | None = None
     params: dict[str, Json] | None = None
 
 
 class SlotStepped(Fact, frozen=True, kw_only=True, tag="step"):
-    """A poll of /slots saw ``n_decoded`` of a running request move to ``decoded``."""
+    """A poll of /slots saw ``n_decoded`` of a running request move to ``decoded``.
+
+    ``held_ms``: how long before this poll it was last seen unmoved: two cycles can hide only in a long one.
+    """
 
     slot: int
     task: int
     decoded: int
     fill_tokens: int | None = None
+    held_ms: float | None = None
 
 
 class PollSampled(Fact, frozen=True, kw_only=True, tag="poll"):

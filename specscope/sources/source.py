@@ -22,12 +22,12 @@ class Clock:
         self._offset = time.time() - time.monotonic()
 
     def now(self) -> float:
-        """The present, in seconds since the epoch."""
-        return time.monotonic() + self._offset
+        """The present, in seconds since the epoch, to 10 microseconds (a recording repeats it in every line)."""
+        return round(time.monotonic() + self._offset, 5)
 
     def at_monotonic(self, monotonic_s: float) -> float:
         """The same for a CLOCK_MONOTONIC stamp (a trace's, the server's own start time), in seconds."""
-        return monotonic_s + self._offset
+        return round(monotonic_s + self._offset, 5)
 
 
 class Source(Protocol):

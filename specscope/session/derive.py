@@ -1,0 +1,140 @@
+"""From the mutable fold to the frozen view: totals, rates, and how each is known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope.events import TIERS, Tier
+from specscope.session.state import Evidence, PollView, Target, Totals
+from specscope.session.tally import PositionRate
+
+if TYPE_CHECKING:
+    from specscope.session.referee import RefereeBook
+    from specscope.session.tally import Tally
+    from specscope.session.target_fold import TargetFold
+
+
+def derive_target(fold: TargetFold) -> Target:
+    """The frozen view of one target."""
+    epoch = fold.epoch
+    book = epoch.book
+    cycle_evidence = _cycle_evidence(fold)
+    totals = _totals(fold, cycle_evidence)
+    return Target(
+        id=fold.id,
+        url=fold.url,
+        pid=fold.pid,
+        kind=fold.kind,
+        server=fold.server,
+        server_detail=fold.server_detail,
+        server_since=fold.server_since,
+        last_fact_at=fold.last_fact_at,
+        epoch=fold.number,
+        restarts=tuple(fold.restarts),
+        tier=_tier(fold),
+        cycle_evidence=cycle_evidence,
+        evidence=totals.evidence,
+        rates=book.window.rates(),
+        totals=totals,
+        referee=epoch.referee.view(),
+        poll=_poll(fold),
+        cycles=tuple(book.cycles),
+        slots=epoch.slots.views(),
+        requests=tuple(r.row() for r in book.requests.values()),
+        sources=tuple(fold.sources.values()),
+        config=fold.config(),
+        props=fold.props,
+        process=fold.process,
+        usage=fold.usage,
+        flags=fold.flags,
+        models=dict(fold.models),
+        log_said=dict(epoch.said),
+    )
+
+
+def _tier(fold: TargetFold) -> Tier:
+    best = max((TIERS.index(s.tier) for s in fold.sources.values() if s.state == "attached"), default=0)
+    return TIERS[best]
+
+
+def _cycle_evidence(fold: TargetFold) -> Evidence:
+    """How the cycles are known. Lines are exact only while they equal a count of the server's own."""
+    book, referee = fold.epoch.book, fold.epoch.referee
+    if not book.tally.joint:
+        return "unknown"
+    if book.polled_cycles and any(w < 0 for w, _ in book.tally.joint):
+        return "polled"
+    if referee.parted or (referee.count is not None and not referee.count.agrees):
+        return "parted"
+    confirmed = referee.count is not None or referee.checked > 0
+    return "exact" if confirmed and not referee.missed else "unconfirmed"
+
+
+def _totals(fold: TargetFold, cycle_evidence: Evidence) -> Totals:
+    tally, referee = fold.epoch.book.tally, fold.epoch.referee
+    if cycle_evidence in ("exact", "unconfirmed", "parted"):
+        return _captured(tally, cycle_evidence)
+    if referee.count is not None and referee.count.cycles:
+        return _counted(referee, tally)
+    if cycle_evidence == "polled":
+        return _captured(tally, "polled")
+    if tally.plain_steps:
+        return Totals(
+            evidence="polled", plain_steps=tally.plain_steps, generated=tally.tokens, tau=tally.tokens / tally.steps
+        )
+    return Totals()
+
+
+def _captured(tally: Tally, evidence: Evidence) -> Totals:
+    drafted, cycles = tally.drafted, tally.cycles
+    return Totals(
+        evidence=evidence,
+        cycles=cycles,
+        drafted=drafted,
+        accepted=tally.accepted,
+        plain_steps=tally.plain_steps,
+        generated=tally.tokens,
+        tau=tally.tokens / tally.steps if tally.steps else None,
+        tau_draft=tally.tau_draft(),
+        acceptance=tally.accepted / drafted if drafted else None,
+        width_mean=drafted / cycles if drafted is not None and cycles else None,
+        width_max=tally.width_max,
+        histogram=tuple(tally.histogram()),
+        survival=tuple(tally.survival()),
+        joint=tuple((w, a, n) for (w, a), n in sorted(tally.joint.items())),
+    )
+
+
+def _counted(referee: RefereeBook, tally: Tally) -> Totals:
+    """Totals from the counters' increase; the histogram stays that of the polled cycles."""
+    count = referee.count
+    if count is None:
+        return Totals()
+    generated = referee.generated()
+    steps = generated - count.accepted if generated is not None else None
+    return Totals(
+        evidence="counted",
+        cycles=count.cycles,
+        drafted=count.drafted,
+        accepted=count.accepted,
+        plain_steps=max(0, steps - count.cycles) if steps is not None else None,
+        generated=generated,
+        tau=generated / steps if generated is not None and steps else None,
+        tau_draft=1 + count.accepted / count.cycles,
+        acceptance=count.accepted / count.drafted if count.drafted else None,
+        width_mean=count.drafted / count.cycles,
+        histogram=tuple(tally.histogram()),
+        survival=tuple(PositionRate(share, None) for share in referee.per_position()),
+    )
+
+
+def _poll(fold: TargetFold) -> PollView:
+    epoch = fold.epoch
+    expected = epoch.referee.steps_expected()
+    count = epoch.referee.count
+    seen = epoch.book.polled_cycles
+    return PollView(
+        per_step=epoch.polls / epoch.poll_steps if epoch.poll_steps else None,
+        completeness=min(1.0, count.captured_cycles / expected) if count and expected and seen else None,
+        merged=epoch.book.merged,
+    )

@@ -1,0 +1,144 @@
+"""Facts in, state out: the only way the state changes, live and in replay."""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from specscope import events as ev
+from specscope.session.derive import derive_target
+from specscope.session.state import OwnCost, Session
+from specscope.session.target_fold import TargetFold
+
+
+class Fold:
+    """Takes facts in the order they were reported and shows the state as a frozen :class:`Session`.
+
+    It is mutable inside, because copying the state for each of 100 facts a second would cost more than the
+    facts themselves; nothing but :meth:`apply` and :meth:`reset` changes it.
+    """
+
+    def __init__(self) -> None:
+        self.targets: dict[str, TargetFold] = {}
+        self._marks: list[tuple[float, str]] = []
+        self._cost = OwnCost()
+        self._started_at: float | None = None
+        self._at = 0.0
+        self._ended = False
+        self._facts = 0
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one fact in."""
+        self._facts += 1
+        if self._started_at is None:
+            self._started_at = event.at
+        self._at = max(self._at, event.at)
+        target = self.targets.get(event.target)
+        if target is None:
+            target = self.targets[event.target] = TargetFold(event.target)
+        if not _cycle_fact(target, event):
+            self._other_fact(target, event)
+            _source_fact(target, event)
+
+    def _other_fact(self, target: TargetFold, event: ev.Event) -> None:
+        match event:
+            case ev.OwnCostSampled():
+                self._cost = OwnCost(event.cpu_pct, event.rss_bytes, event.requests_per_s)
+            case ev.Marked():
+                self._marks.append((event.at, event.label))
+                for each in self.targets.values():
+                    each.marked(event.label)
+            case ev.WatchEnded():
+                self._ended = True
+            case _:
+                target.last_fact_at = event.at
+
+    def reset(self) -> None:
+        """Start all counts anew, on the user's wish."""
+        for target in self.targets.values():
+            target.reset()
+
+    def view(self, now: float | None = None) -> Session:
+        """The state at ``now`` (seconds since the epoch), or at the last fact."""
+        at = self._at if now is None else now
+        return Session(
+            at=at,
+            started_at=self._started_at if self._started_at is not None else at,
+            targets=tuple(derive_target(t) for t in self.targets.values() if t.url or t.sources or t.last_fact_at),
+            marks=tuple(self._marks),
+            own_cost=self._cost,
+            ended=self._ended,
+            facts=self._facts,
+        )
+
+
+def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
+    """The facts that come many times a second. Returns whether it was one."""
+    book = target.epoch.book
+    match event:
+        case ev.CycleLogged():
+            book.cycle_logged(event)
+        case ev.SlotStepped():
+            target.epoch.slots.stepped(event)
+        case ev.StreamStepped():
+            book.stream_stepped(event)
+        case ev.SlotChanged():
+            target.slot_changed(event)
+        case ev.RequestLaunched():
+            book.open(event.slot, event.task, event.at, whole=True)
+        case ev.RequestLogged():
+            target.request_logged(event)
+        case ev.SlotReleased():
+            target.released(event)
+        case ev.StreamEnded():
+            target.stream_ended(event)
+        case _:
+            return False
+    target.last_fact_at = event.at
+    return True
+
+
+def _source_fact(target: TargetFold, event: ev.Event) -> None:  # noqa: C901, PLR0912  one arm per kind of fact
+    match event:
+        case ev.TargetFound():
+            target.found(event)
+        case ev.SourceAttached():
+            target.attached(event)
+        case ev.SourceLost():
+            target.lost(event)
+        case ev.EventsMissed():
+            target.missed(event)
+        case ev.ServerChanged():
+            target.server_changed(event)
+        case ev.ServerStarted():
+            target.server_started(event)
+        case ev.PropsRead():
+            target.props_read(event)
+        case ev.PollSampled():
+            target.polled(event)
+        case ev.CountersRead():
+            target.counters_read(event)
+        case ev.LogSaid():
+            target.log_said(event)
+        case ev.ModelRead():
+            target.model_read(event)
+        case ev.ProcessSeen():
+            target.process_seen(event)
+        case ev.ProcessSampled():
+            target.usage = event
+        case ev.RequestProgressed() | ev.StatisticsLogged():
+            pass
+        case ev.OwnCostSampled() | ev.Marked() | ev.WatchEnded():
+            pass
+        case (
+            ev.CycleLogged()
+            | ev.SlotStepped()
+            | ev.StreamStepped()
+            | ev.SlotChanged()
+            | ev.RequestLaunched()
+            | ev.RequestLogged()
+            | ev.SlotReleased()
+            | ev.StreamEnded()
+        ):
+            pass
+        case _:
+            assert_never(event)

@@ -1,0 +1,140 @@
+"""The server's own counters against what was captured: the check that makes a number exact."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from specscope.session.state import Referee, RefereeCount
+
+if TYPE_CHECKING:
+    from specscope.events import CountersRead
+    from specscope.session.cycle_book import CycleBook
+    from specscope.session.request import Request
+
+
+class Captured(NamedTuple):
+    """What had been captured when a baseline was taken."""
+
+    cycles: int
+    drafted: int | None
+    accepted: int
+    requests: int
+
+
+@dataclass(eq=False)
+class RefereeBook:
+    """Compares captured cycles with the counters' increase.
+
+    The counters move when a slot is released, so the baseline is a read with all slots idle, and the requests
+    between two such reads lie wholly inside the window. A read while some slots are busy is compared with the
+    requests that have ended; one may be ending that very moment, so it can confirm but never refute.
+    """
+
+    base: CountersRead | None = None
+    last: CountersRead | None = None
+    base_captured: Captured | None = None
+    count: RefereeCount | None = None
+    missed: int = 0
+    finished: int = 0
+    checked: int = 0
+    parted: int = 0
+    failed: str = ""
+
+    def counters(self, e: CountersRead, book: CycleBook) -> None:
+        """Take in a read of the counters."""
+        self.failed = ""
+        if not e.idle:
+            self._confirm_while_busy(e, book)
+            return
+        captured = Captured(book.tally.cycles, book.tally.drafted, book.tally.accepted, self.finished)
+        if self.base is None or self.base_captured is None:
+            self.base, self.base_captured = e, captured
+        self.last = e
+        self.count = self._compare(self.base, e, self.base_captured, captured)
+        if self.count is not None and self.count.agrees:
+            self.missed = 0
+
+    def _confirm_while_busy(self, e: CountersRead, book: CycleBook) -> None:
+        if self.base is None or self.base_captured is None:
+            return
+        ended = book.tally.copy()
+        for request in book.current.values():
+            ended.merge(request.tally, -1)
+        captured = Captured(ended.cycles, ended.drafted, ended.accepted, self.finished)
+        count = self._compare(self.base, e, self.base_captured, captured)
+        if count is not None and count.agrees:
+            self.last, self.count, self.missed = e, count, 0
+
+    @staticmethod
+    def _compare(base: CountersRead, now: CountersRead, then: Captured, captured: Captured) -> RefereeCount | None:
+        if now is base:
+            return None
+        cycles = _increase(base.drafts, now.drafts)
+        drafted = _increase(base.drafted, now.drafted)
+        accepted = _increase(base.accepted, now.accepted)
+        if cycles is None or drafted is None or accepted is None:
+            return None
+        widths_seen = captured.drafted is not None and then.drafted is not None
+        return RefereeCount(
+            cycles=cycles,
+            drafted=drafted,
+            accepted=accepted,
+            captured_cycles=captured.cycles - then.cycles,
+            captured_drafted=captured.drafted - then.drafted if widths_seen else None,  # type: ignore[operator]
+            captured_accepted=captured.accepted - then.accepted,
+        )
+
+    def request_finished(self) -> None:
+        """One more request ended."""
+        self.finished += 1
+
+    def request_checked(self, request: Request) -> None:
+        """Compare a request's captured cycles with the totals that the log printed for it."""
+        agrees = request.agrees()
+        if agrees is not None:
+            self.checked += 1
+            self.parted += not agrees
+
+    def steps_expected(self) -> int | None:
+        """Steps of all slots that the counters tell for the window: cycles, or generated - accepted without the
+        first token of each request, whichever is more (n-gram methods also step without a draft).
+        """
+        if self.count is None or self.base is None or self.last is None or self.base_captured is None:
+            return None
+        generated = _increase(self.base.generated, self.last.generated) or 0
+        requests = self.finished - self.base_captured.requests
+        return max(self.count.cycles, generated - self.count.accepted - requests)
+
+    def per_position(self) -> tuple[float, ...]:
+        """Share of cycles with accepted > i, from the counters' increase; empty when they have none."""
+        if self.count is None or not self.count.cycles or self.base is None or self.last is None:
+            return ()
+        now = self.last.accepted_per_position or []
+        then = [*(self.base.accepted_per_position or []), *([0] * len(now))]
+        return tuple((b - a) / self.count.cycles for a, b in zip(then, now, strict=False))
+
+    def generated(self) -> int | None:
+        """Tokens generated in the window, by the counters."""
+        if self.base is None or self.last is None or self.last is self.base:
+            return None
+        return _increase(self.base.generated, self.last.generated)
+
+    def view(self) -> Referee:
+        """The frozen view."""
+        return Referee(self.count, self.checked, self.parted, self.missed, self._waiting())
+
+    def _waiting(self) -> str:
+        if self.count is not None:
+            return ""
+        if self.failed:
+            return self.failed
+        if self.base is None:
+            return "waiting for all slots to be idle once"
+        if self.base.drafts is None:
+            return "this server has no draft counters"
+        return "waiting for the first request to end"
+
+
+def _increase(before: int | None, now: int | None) -> int | None:
+    return None if before is None or now is None else now - before

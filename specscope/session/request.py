@@ -1,0 +1,148 @@
+"""One request while it runs: what each source said of it, reconciled."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from specscope.session.state import CycleSource, RequestRow
+from specscope.session.tally import Tally
+
+if TYPE_CHECKING:
+    from specscope.events import RequestLogged
+
+RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 3}
+"""Which source is believed when several see the same cycle: the highest."""
+
+POLL_SETTLE_S: Final = 0.3
+"""A poll of n_decoded is compared with the log's cycles only when it is this old: the log source reads at
+intervals of up to 0.2 s, so every cycle line from before the poll has been read by then."""
+
+POLL_MARGIN_S: Final = 0.005
+"""A poll this close to a cycle's end may have been answered before or after it: it is not compared."""
+
+
+@dataclass(eq=False)
+class Request:
+    """The facts of one request, by slot and task id.
+
+    Attributes:
+        seen_by: the strongest source of its cycles so far; weaker ones are ignored from then on.
+        whole: seen from its beginning; a request met in the middle has an unknown past.
+        chain_width: width of a draft whose accepted part is being verified a second time.
+        fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
+    """
+
+    slot: int
+    task: int | None
+    started_at: float
+    whole: bool
+    label: str | None = None
+    seen_by: CycleSource | None = None
+    tally: Tally = field(default_factory=Tally)
+    chain_width: int | None = None
+    last_step_at: float | None = None
+    decoded: int | None = None
+    fill_base: int | None = None
+    first_token_at: float | None = None
+    ended_at: float | None = None
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    prompt_ms: float | None = None
+    ttft_ms: float | None = None
+    generated: int | None = None
+    generated_ms: float | None = None
+    n_predict: int | None = None
+    stop: str | None = None
+    logged: RequestLogged | None = None
+    stream_id: str | None = None
+    stream_totals: tuple[int, int] = (0, 0)
+    cycle_tokens: int = 0
+    _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512))
+    _polls: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=64))
+
+    def outranks(self, source: CycleSource) -> bool:
+        """Whether a stronger source than this one already tells the cycles."""
+        return self.seen_by is not None and RANKS[self.seen_by] > RANKS[source]
+
+    def note_cycle(self, at: float, accepted: int) -> float | None:
+        """Move on by one cycle; returns the milliseconds since the step before, None for the first seen."""
+        gap_ms = None if self.last_step_at is None else max(0.0, (at - self.last_step_at) * 1000)
+        self.last_step_at = at
+        self.cycle_tokens += accepted + 1
+        self._ends.append((at, self.cycle_tokens))
+        return gap_ms
+
+    def note_poll(self, at: float, decoded: int) -> int:
+        """Take in n_decoded; returns how many plain steps earlier polls prove beyond those already counted.
+
+        Plain steps leave no line in the log: they are what n_decoded has beyond the tokens of the cycles.
+        """
+        self._polls.append((at, decoded))
+        proven = 0
+        while self._polls and self._polls[0][0] < at - POLL_SETTLE_S:
+            polled_at, tokens = self._polls.popleft()
+            ahead = self._cycle_tokens_at(polled_at)
+            if ahead is not None:
+                proven = max(proven, tokens - ahead - self.tally.plain_steps)
+        return proven
+
+    def _cycle_tokens_at(self, at: float) -> int | None:
+        """Tokens of the cycles that had ended by ``at``; None when one ended too close to it to tell."""
+        i = bisect_right(self._ends, at, key=lambda end: end[0])
+        near_before = i > 0 and at - self._ends[i - 1][0] < POLL_MARGIN_S
+        near_after = i < len(self._ends) and self._ends[i][0] - at < POLL_MARGIN_S
+        if near_before or near_after:
+            return None
+        if i == 0:
+            return 0 if self.whole and (not self._ends or len(self._ends) < (self._ends.maxlen or 0)) else None
+        return self._ends[i - 1][1]
+
+    def settle_plain(self) -> int:
+        """Plain steps that the final token count proves beyond those counted; at least the prompt's own."""
+        if self.generated is None or self.generated < 1 or not self.whole:
+            return 0
+        plain = max(1, self.generated - self.cycle_tokens)
+        return max(0, plain - self.tally.plain_steps)
+
+    def agrees(self) -> bool | None:
+        """Whether the captured cycles equal the server's printed totals; None when that cannot be judged."""
+        logged = self.logged
+        if logged is None or not self.whole or self.seen_by not in ("log", "trace") or logged.drafted is None:
+            return None
+        return (logged.drafted, logged.accepted) == (self.tally.drafted, self.tally.accepted)
+
+    def speed(self) -> float | None:
+        """Tokens per second of decoding: the first token comes with the prompt, so generated - 1 over the time."""
+        if self.generated is None or self.generated < 2 or not self.generated_ms:  # noqa: PLR2004  needs a second token
+            return None
+        return (self.generated - 1) * 1000 / self.generated_ms
+
+    def row(self) -> RequestRow:
+        """The frozen view."""
+        tally = self.tally
+        tokens = self.generated if self.generated is not None else self.decoded
+        tau = tokens / tally.steps if tokens and tally.steps and self.whole else None
+        seen = self.seen_by is not None
+        return RequestRow(
+            slot=self.slot,
+            task=self.task,
+            label=self.label,
+            started_at=self.started_at,
+            ended_at=self.ended_at,
+            whole=self.whole,
+            prompt_tokens=self.prompt_tokens,
+            cached_tokens=self.cached_tokens,
+            generated=tokens,
+            ttft_ms=self.ttft_ms if self.ttft_ms is not None else self.prompt_ms,
+            tok_s=self.speed(),
+            cycles=tally.cycles if seen else None,
+            drafted=tally.drafted if seen else None,
+            accepted=tally.accepted if seen else None,
+            tau=tau,
+            stop=self.stop,
+            agrees=self.agrees(),
+            seen_by=self.seen_by,
+        )

@@ -1,0 +1,198 @@
+"""Slots as /slots shows them, and the steps that polling sees in them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from specscope.session.state import Slot
+
+if TYPE_CHECKING:
+    from specscope.events import Json, SlotChanged, SlotStepped
+    from specscope.session.cycle_book import CycleBook
+    from specscope.session.request import Request
+
+
+MERGE_SHARE: Final = 1.5
+"""Of the cycle time: a step not looked for in longer than this may hold two cycles and is not taken for one."""
+
+
+@dataclass(eq=False)
+class SlotTrack:
+    """The last known state of one slot."""
+
+    id: int
+    busy: bool | None = None
+    task: int | None = None
+    n_ctx: int | None = None
+    fill_tokens: int | None = None
+    fill_max_tokens: int | None = None
+    decoded: int | None = None
+    prefill_tokens: int | None = None
+    speculative: bool | None = None
+    params: dict[str, Json] | None = None
+
+
+@dataclass(eq=False)
+class SlotBook:
+    """All slots of one server, feeding what polling sees into its cycle book.
+
+    Attributes:
+        cycles_elsewhere: a per-cycle source (log, trace) is attached, so that polling tells no cycles.
+        seen_before: /slots was read at least once, so that a slot that turns busy has just begun.
+    """
+
+    book: CycleBook
+    slots: dict[int, SlotTrack] = field(default_factory=dict[int, SlotTrack])
+    cycles_elsewhere: bool = False
+    last_params: dict[str, Json] | None = None
+
+    def changed(self, e: SlotChanged) -> None:
+        """A slot began, ended or changed its request.
+
+        A request first seen at work on the very first read of /slots began before the watch; any later one
+        began within it, even when the poll came after its first tokens.
+        """
+        met_at_work = e.slot not in self.slots and bool(e.decoded)
+        track = self.slots.setdefault(e.slot, SlotTrack(e.slot))
+        self._take(track, e)
+        if e.busy and e.task is not None:
+            self._running(track, e, whole=not met_at_work)
+        elif e.busy is False:
+            request = self.book.current.get(e.slot)
+            if request is not None and (e.task is None or request.task in (None, e.task)):
+                self._last_step(request, e)
+                self.book.finish(request, e.at)
+
+    def _take(self, track: SlotTrack, e: SlotChanged) -> None:
+        track.busy = e.busy if e.busy is not None else track.busy
+        track.task = e.task if e.task is not None else track.task
+        track.n_ctx = e.n_ctx if e.n_ctx is not None else track.n_ctx
+        track.speculative = e.speculative if e.speculative is not None else track.speculative
+        track.decoded = e.decoded
+        track.prefill_tokens = e.processed_tokens if e.processed_tokens is not None else track.prefill_tokens
+        self._fill(track, e.fill_tokens)
+        if e.params is not None:
+            track.params = e.params
+            self.last_params = e.params
+
+    @staticmethod
+    def _fill(track: SlotTrack, fill: int | None) -> None:
+        if fill is not None:
+            track.fill_tokens = fill
+            track.fill_max_tokens = max(fill, track.fill_max_tokens or 0)
+
+    def _running(self, track: SlotTrack, e: SlotChanged, *, whole: bool) -> None:
+        """A busy slot: its request goes on, or begins."""
+        request = self.book.open(track.id, e.task, e.at, whole=whole)
+        request.prompt_tokens = e.processed_tokens if e.processed_tokens is not None else request.prompt_tokens
+        request.cached_tokens = e.cached_tokens if e.cached_tokens is not None else request.cached_tokens
+        if track.params is not None:
+            limit = track.params.get("n_predict", track.params.get("max_tokens"))
+            request.n_predict = limit if isinstance(limit, int) else None
+        if e.decoded:
+            self._advance(track, request, e, e.decoded)
+
+    def stepped(self, e: SlotStepped) -> None:
+        """A poll saw n_decoded move."""
+        track = self.slots.setdefault(e.slot, SlotTrack(e.slot, busy=True, task=e.task))
+        self._fill(track, e.fill_tokens)
+        track.decoded = e.decoded
+        request = self.book.open(e.slot, e.task, e.at, whole=False)
+        self._advance(track, request, e, e.decoded)
+
+    def _advance(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
+        """Turn a move of n_decoded into a cycle, plain steps, or only tokens, as far as it tells."""
+        at = e.at
+        if e.fill_tokens is not None and e.decoded:
+            base = e.fill_tokens - decoded
+            request.fill_base = base if request.fill_base is None else min(base, request.fill_base)
+        before = request.decoded
+        request.decoded = decoded
+        if before is None:
+            self._first_seen(track, request, e, decoded)
+            return
+        gain = decoded - before
+        if track.speculative is False:
+            self.book.add_plain(request, at, gain, timed=True)
+        elif self.cycles_elsewhere or request.outranks("polled"):
+            self.book.add_plain(request, at, request.note_poll(at, decoded))
+        elif gain > 0:
+            self._polled_cycle(request, e, gain)
+
+    def _first_seen(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
+        """The first token comes with the prompt's forward; what came with it is one cycle if the poll before was near."""
+        at = e.at
+        if not request.whole:
+            request.last_step_at = at
+            return
+        if request.ttft_ms is None:
+            request.ttft_ms = (at - request.started_at) * 1000
+        if not request.tally.plain_steps:
+            self.book.add_plain(request, at, 1, first=True)
+        if track.speculative is False:
+            self.book.add_plain(request, at, decoded - 1)
+        elif decoded > 1 and not self.cycles_elsewhere and not request.outranks("polled"):
+            near = e.held_ms is not None and self._one_cycle(e.held_ms)
+            if near:
+                self._polled_cycle(request, e, decoded - 1)
+            else:
+                self.book.merged += 1
+                request.last_step_at = at
+
+    def _one_cycle(self, held_ms: float) -> bool:
+        """Whether at most one cycle fits into the time since the poll before; unknown before a cycle time is."""
+        cycle_ms = self.book.cycle_ms
+        return cycle_ms is not None and held_ms < MERGE_SHARE * cycle_ms
+
+    def _polled_cycle(self, request: Request, e: SlotChanged | SlotStepped, gain: int) -> None:
+        """One step of n_decoded is one cycle, unless it is too large for one or the poll before was too long ago."""
+        limit, cycle_ms = self.book.width_limit, self.book.cycle_ms
+        too_large = limit is not None and gain > limit + 1
+        too_long = gain > 1 and cycle_ms is not None and (e.held_ms or 0.0) > MERGE_SHARE * cycle_ms
+        if too_large or too_long:
+            self.book.merged += 1
+            request.last_step_at = e.at
+            return
+        self.book.polled_cycles += 1
+        self.book.add_cycle(request, e.at, None, gain - 1, "polled")
+
+    def _last_step(self, request: Request, e: SlotChanged) -> None:
+        """The last cycle, which no poll of the running request saw: the fill that stayed behind tells it.
+
+        n_decoded falls to 0 at release, n_prompt_tokens stays: it is the prompt's share plus what was generated.
+        """
+        if e.fill_tokens is None or request.fill_base is None or request.decoded is None:
+            return
+        final = e.fill_tokens - request.fill_base
+        if request.seen_by in (None, "polled") and final > request.decoded:
+            track = self.slots[request.slot]
+            self._advance(track, request, e, final)
+        if request.generated is None and request.whole:
+            request.generated = max(final, request.decoded)
+
+    def views(self) -> tuple[Slot, ...]:
+        """The slots by id, with the figures of their cycles."""
+        out: list[Slot] = []
+        for track in sorted(self.slots.values(), key=lambda t: t.id):
+            tally = self.book.slot_tallies.get(track.id)
+            cycles = tally.cycles if tally else 0
+            steps = tally.steps if tally else 0
+            out.append(
+                Slot(
+                    id=track.id,
+                    busy=track.busy,
+                    task=track.task,
+                    n_ctx=track.n_ctx,
+                    fill_tokens=track.fill_tokens,
+                    fill_max_tokens=track.fill_max_tokens,
+                    decoded=track.decoded,
+                    prefill_tokens=track.prefill_tokens,
+                    speculative=track.speculative,
+                    params=track.params,
+                    tally_cycles=cycles,
+                    tally_steps=steps,
+                    tau=tally.tokens / steps if tally and steps else None,
+                )
+            )
+        return tuple(out)

@@ -1,0 +1,287 @@
+"""The state that rules, reports and views read: frozen, compared by identity, absent is None.
+
+Numbers travel with how they are known (:data:`Evidence`), so that a screen can never show a guess as a fact.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from specscope.events import Json, ModelRead, ProcessSeen, ProcessSampled, PropsRead, ServerState, Tier
+    from specscope.flags import ServerFlags
+    from specscope.session.tally import PositionRate
+
+Evidence: TypeAlias = Literal["exact", "unconfirmed", "parted", "polled", "counted", "estimated", "unknown"]
+"""How a number is known.
+
+``exact``: per-cycle lines (or a trace) that equal the server's own count. ``unconfirmed``: the same, not yet
+compared with that count, or with lines known to be missed. ``parted``: they differ from it. ``polled``: seen by
+polling /slots. ``counted``: the server's own counters. ``estimated``: a model. ``unknown``: not seen.
+"""
+
+CycleSource: TypeAlias = Literal["polled", "stream", "log", "trace"]
+"""What a cycle was seen by, weakest first."""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Cycle:
+    """One draft cycle of one slot.
+
+    Attributes:
+        number: running number within the server's epoch, from 1.
+        at: when it ended, seconds since the epoch.
+        drafted: draft width as verified; None when only the accepted length was seen.
+        accepted: draft tokens that survived.
+        gap_ms: time since the previous step of the same request; None for its first seen step.
+        replayed: the accepted part was verified a second time (recurrent targets).
+        position: tokens the request had generated after this cycle, where known.
+    """
+
+    number: int
+    at: float
+    slot: int
+    task: int
+    drafted: int | None
+    accepted: int
+    gap_ms: float | None
+    seen_by: CycleSource
+    replayed: bool = False
+    position: int | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Rates:
+    """Figures over a rolling window that ends at the last step seen.
+
+    Attributes:
+        tok_s: generated tokens per second of decoding, all slots together.
+        tau: generated tokens per step of one slot (cycles and plain steps).
+        tau_draft: mean acceptance length over cycles with a draft.
+        acceptance: accepted / drafted.
+        cycle_ms, cycle_ms_p95: median and 95th percentile of the time between steps of one slot.
+        span_s: decoding time covered.
+        busy_slots: slots decoding at once, averaged over that time.
+    """
+
+    tok_s: float | None = None
+    tau: float | None = None
+    tau_draft: float | None = None
+    acceptance: float | None = None
+    width_mean: float | None = None
+    cycle_ms: float | None = None
+    cycle_ms_p95: float | None = None
+    span_s: float = 0.0
+    steps: int = 0
+    busy_slots: float | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Totals:
+    """Counts since watching began (or since the server last started).
+
+    ``cycles``, ``drafted``, ``accepted`` come from the per-cycle source where there is one, else from the
+    server's counters; ``evidence`` says which.
+    """
+
+    evidence: Evidence = "unknown"
+    cycles: int | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    plain_steps: int | None = None
+    generated: int | None = None
+    tau: float | None = None
+    tau_draft: float | None = None
+    acceptance: float | None = None
+    width_mean: float | None = None
+    width_max: int | None = None
+    histogram: tuple[int, ...] = ()
+    survival: tuple[PositionRate, ...] = ()
+    joint: tuple[tuple[int, int, int], ...] = ()
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RefereeCount:
+    """The server's own increase of cycles, drafted and accepted tokens, beside what was captured of the same."""
+
+    cycles: int
+    drafted: int
+    accepted: int
+    captured_cycles: int
+    captured_drafted: int | None
+    captured_accepted: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether cycles and accepted tokens are equal, and drafted tokens where their widths were seen."""
+        drafted_equal = self.captured_drafted is None or self.captured_drafted == self.drafted
+        return (self.captured_cycles, self.captured_accepted) == (self.cycles, self.accepted) and drafted_equal
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Referee:
+    """What the server's own counts say about the captured cycles.
+
+    Attributes:
+        count: the counters' increase over requests wholly inside the window; None before the second idle read.
+        requests_checked, requests_parted: finished requests compared with the totals the log printed for them.
+        missed: facts that sources know they did not see since the counts last agreed.
+        waiting: why there is no count yet, in words; empty when there is one.
+    """
+
+    count: RefereeCount | None = None
+    requests_checked: int = 0
+    requests_parted: int = 0
+    missed: int = 0
+    waiting: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Slot:
+    """One slot as /slots shows it. ``fill_tokens`` are resident tokens (prompt and generated)."""
+
+    id: int
+    busy: bool | None = None
+    task: int | None = None
+    n_ctx: int | None = None
+    fill_tokens: int | None = None
+    fill_max_tokens: int | None = None
+    decoded: int | None = None
+    prefill_tokens: int | None = None
+    speculative: bool | None = None
+    params: dict[str, Json] | None = None
+    tally_cycles: int = 0
+    tally_steps: int = 0
+    tau: float | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class RequestRow:
+    """One request. ``tok_s`` is (generated - 1) / decode time, as the server computes it; ``tau`` counts its steps.
+
+    ``stop``: ``limit``, ``eos``, ``word``, ``cancelled``, ``finished`` (ended, reason not seen), ``lost`` (the
+    server went away), or None while it runs. ``whole``: seen from its beginning.
+    ``agrees``: the per-cycle lines equal the server's totals for this request; None when it printed none.
+    """
+
+    slot: int
+    task: int | None
+    label: str | None
+    started_at: float
+    ended_at: float | None
+    whole: bool
+    prompt_tokens: int | None = None
+    cached_tokens: int | None = None
+    generated: int | None = None
+    ttft_ms: float | None = None
+    tok_s: float | None = None
+    cycles: int | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    tau: float | None = None
+    stop: str | None = None
+    agrees: bool | None = None
+    seen_by: CycleSource | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class SourceView:
+    """A source and how it fares."""
+
+    name: str
+    state: Literal["attached", "lost"]
+    tier: Tier
+    since: float
+    detail: str = ""
+    hint: str = ""
+    missed: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Config:
+    """What the server was told and what it made of it.
+
+    Attributes:
+        types: drafting methods in force, ``none`` dropped; None when nothing said so.
+        types_from: where they were seen: ``slots``, ``log``, ``flags``.
+        n_max_requested: draft width asked for (flag or default); n_max_effective: after clamping.
+        block_size: the trained block of a block drafter.
+        draft_flag: the flags name a draft model.
+        sampling: effective sampling parameters of the last request, else the server's defaults.
+        sampling_from: ``request`` or ``props``.
+    """
+
+    types: tuple[str, ...] | None = None
+    types_from: str | None = None
+    n_max_requested: int | None = None
+    n_max_effective: int | None = None
+    block_size: int | None = None
+    draft_flag: bool | None = None
+    sampling: dict[str, Json] = field(default_factory=dict["str", "Json"])
+    sampling_from: str | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class PollView:
+    """Polling of /slots: requests per step seen (None before any), and the share of cycles seen."""
+
+    per_step: float | None = None
+    completeness: float | None = None
+    merged: int = 0
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Target:
+    """One watched server."""
+
+    id: str
+    url: str | None = None
+    pid: int | None = None
+    kind: str = "llama-server"
+    server: ServerState = "unknown"
+    server_detail: str = ""
+    server_since: float | None = None
+    last_fact_at: float | None = None
+    epoch: int = 1
+    restarts: tuple[float, ...] = ()
+    tier: Tier = "none"
+    cycle_evidence: Evidence = "unknown"
+    evidence: Evidence = "unknown"
+    rates: Rates = Rates()
+    totals: Totals = Totals()
+    referee: Referee = Referee()
+    poll: PollView = PollView()
+    cycles: tuple[Cycle, ...] = ()
+    slots: tuple[Slot, ...] = ()
+    requests: tuple[RequestRow, ...] = ()
+    sources: tuple[SourceView, ...] = ()
+    config: Config = Config()
+    props: PropsRead | None = None
+    process: ProcessSeen | None = None
+    usage: ProcessSampled | None = None
+    flags: ServerFlags | None = None
+    models: dict[str, ModelRead] = field(default_factory=dict["str", "ModelRead"])
+    log_said: dict[str, dict[str, str]] = field(default_factory=dict["str", "dict[str, str]"])
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class OwnCost:
+    """What watching costs: percent of one core, bytes, requests per second to the servers."""
+
+    cpu_pct: float | None = None
+    rss_bytes: int | None = None
+    requests_per_s: float | None = None
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Session:
+    """Everything known at ``at``, over all targets."""
+
+    at: float
+    started_at: float
+    targets: tuple[Target, ...] = ()
+    marks: tuple[tuple[float, str], ...] = ()
+    own_cost: OwnCost = OwnCost()
+    ended: bool = False
+    facts: int = 0

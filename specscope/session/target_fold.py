@@ -1,0 +1,224 @@
+"""One server's facts, folded. Everything that a restart must forget lives in :class:`Epoch`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from specscope.flags import ServerFlags, parse_flags
+from specscope.session.config import read_config
+from specscope.session.cycle_book import CycleBook
+from specscope.session.referee import RefereeBook
+from specscope.session.slot_book import SlotBook
+from specscope.session.state import Config, SourceView
+
+if TYPE_CHECKING:
+    from specscope import events as ev
+
+
+@dataclass(eq=False)
+class Epoch:
+    """The life of one server process: its cycles, slots, counters and what its log said."""
+
+    book: CycleBook = field(default_factory=CycleBook)
+    referee: RefereeBook = field(default_factory=RefereeBook)
+    said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    polls: int = 0
+    poll_steps: int = 0
+    slots: SlotBook = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.slots = SlotBook(self.book)
+
+
+@dataclass(eq=False)
+class TargetFold:
+    """The mutable state of one target."""
+
+    id: str
+    url: str | None = None
+    pid: int | None = None
+    kind: str = "llama-server"
+    server: ev.ServerState = "unknown"
+    server_detail: str = ""
+    server_since: float | None = None
+    last_fact_at: float | None = None
+    number: int = 1
+    restarts: list[float] = field(default_factory=list[float])
+    epoch: Epoch = field(default_factory=Epoch)
+    tokens: dict[str, str] = field(default_factory=dict[str, str])
+    sources: dict[str, SourceView] = field(default_factory=dict[str, SourceView])
+    props: ev.PropsRead | None = None
+    process: ev.ProcessSeen | None = None
+    usage: ev.ProcessSampled | None = None
+    flags: ServerFlags | None = None
+    models: dict[str, ev.ModelRead] = field(default_factory=dict["str", "ev.ModelRead"])
+    label: str | None = None
+
+    # --- the server's life --------------------------------------------------------------------------------------
+
+    def found(self, e: ev.TargetFound) -> None:
+        """A target was named."""
+        self.url = e.url if e.url is not None else self.url
+        self.pid = e.pid if e.pid is not None else self.pid
+        self.kind = e.kind
+
+    def server_changed(self, e: ev.ServerChanged) -> None:
+        """What the server answers changed. A server that is gone loses its running requests."""
+        if e.state == "down" and self.server != "down":
+            for request in list(self.epoch.book.current.values()):
+                self.epoch.book.finish(request, e.at, "lost")
+        self.server, self.server_detail, self.server_since = e.state, e.detail, e.at
+
+    def server_started(self, e: ev.ServerStarted) -> None:
+        """A process identity. A changed one is a restart, unless another identity told the same one just before."""
+        before = self.tokens.get(e.by)
+        self.tokens[e.by] = e.token
+        if before is not None and before != e.token:
+            self._restart(e.at)
+            self.tokens = {e.by: e.token}
+
+    def _restart(self, at: float) -> None:
+        """Begin a new epoch: nothing counted before leaks into what follows."""
+        elsewhere = self.epoch.slots.cycles_elsewhere
+        self.number += 1
+        self.restarts.append(at)
+        self.epoch = Epoch()
+        self.epoch.book.label = self.label
+        self.epoch.slots.cycles_elsewhere = elsewhere
+        self.props = self.usage = None
+        self._refresh()
+
+    def reset(self) -> None:
+        """Forget all counts on the user's wish; slots and what the log said stay known."""
+        old = self.epoch
+        self.epoch = Epoch(said=old.said)
+        self.epoch.book.label = self.label
+        self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
+        self.epoch.slots.slots = old.slots.slots
+        self.epoch.slots.last_params = old.slots.last_params
+        self._refresh()
+
+    def props_read(self, e: ev.PropsRead) -> None:
+        """GET /props."""
+        self.props = e
+
+    def process_seen(self, e: ev.ProcessSeen) -> None:
+        """The server's process, its command line and environment."""
+        self.process, self.pid = e, e.pid
+        self.flags = parse_flags(e.argv, e.env or {})
+        self._refresh()
+
+    def model_read(self, e: ev.ModelRead) -> None:
+        """A GGUF header."""
+        self.models[e.role] = e
+        self._refresh()
+
+    def log_said(self, e: ev.LogSaid) -> None:
+        """A meaningful log line."""
+        self.epoch.said[e.code] = e.fields
+        if e.code == "request_cancelled":
+            self._cancelled(e.fields.get("task", ""))
+        self._refresh()
+
+    def _cancelled(self, task: str) -> None:
+        for (_, known), request in self.epoch.book.requests.items():
+            if str(known) == task:
+                request.stop = "cancelled"
+
+    def _refresh(self) -> None:
+        """A polled step wider than any draft can be holds two cycles: keep the book's limit current."""
+        config = self.config()
+        only_drafts = bool(config.types) and all(t.startswith("draft-") for t in config.types or ())
+        self.epoch.book.width_limit = config.n_max_effective if only_drafts else None
+
+    def config(self) -> Config:
+        """The effective configuration."""
+        return read_config(self.epoch.slots, self.props, self.flags, self.models, self.epoch.said)
+
+    # --- sources ------------------------------------------------------------------------------------------------
+
+    def attached(self, e: ev.SourceAttached) -> None:
+        """A source delivers."""
+        missed = self.sources[e.source].missed if e.source in self.sources else 0
+        self.sources[e.source] = SourceView(e.source, "attached", e.tier, e.at, e.detail, e.hint, missed)
+        self._who_tells_cycles()
+
+    def lost(self, e: ev.SourceLost) -> None:
+        """A source stopped. Cycles it would have told are missed from here on."""
+        before = self.sources.get(e.source)
+        if before is not None and before.state == "attached" and before.tier in ("cycles", "trace"):
+            self.epoch.referee.missed += 1
+        missed = before.missed if before is not None else 0
+        self.sources[e.source] = SourceView(e.source, "lost", "none", e.at, e.reason, e.hint, missed)
+        self._who_tells_cycles()
+
+    def missed(self, e: ev.EventsMissed) -> None:
+        """A source knows that it missed facts."""
+        before = self.sources.get(e.source)
+        if before is not None:
+            self.sources[e.source] = SourceView(
+                before.name, before.state, before.tier, before.since, before.detail, before.hint, before.missed + e.count
+            )
+            if before.tier in ("cycles", "trace"):
+                self.epoch.referee.missed += e.count
+
+    def _who_tells_cycles(self) -> None:
+        told = any(s.state == "attached" and s.tier in ("cycles", "trace") for s in self.sources.values())
+        self.epoch.slots.cycles_elsewhere = told
+
+    # --- slots and counters -------------------------------------------------------------------------------------
+
+    def slot_changed(self, e: ev.SlotChanged) -> None:
+        """GET /slots showed a change."""
+        running = self.epoch.book.current.get(e.slot)
+        self.epoch.slots.changed(e)
+        self._ended(running)
+        if e.params is not None:
+            self._refresh()
+
+    def request_logged(self, e: ev.RequestLogged) -> None:
+        """The log's totals of a request."""
+        running = self.epoch.book.current.get(e.slot)
+        request = self.epoch.book.request_logged(e)
+        self.epoch.referee.request_checked(request)
+        self._ended(running)
+
+    def released(self, e: ev.SlotReleased) -> None:
+        """The log's end of a request."""
+        running = self.epoch.book.current.get(e.slot)
+        self.epoch.book.released(e)
+        self._ended(running)
+
+    def stream_ended(self, e: ev.StreamEnded) -> None:
+        """The end of a request of our own."""
+        running = list(self.epoch.book.current.values())
+        self.epoch.book.stream_ended(e)
+        for request in running:
+            self._ended(request)
+
+    def _ended(self, request: object) -> None:
+        """Count a request as finished when the fact just folded ended it."""
+        if request is not None and request not in self.epoch.book.current.values():
+            self.epoch.referee.request_finished()
+
+    def counters_read(self, e: ev.CountersRead) -> None:
+        """GET /metrics. Counters that went backwards mean a restart that no token told (older builds)."""
+        last = self.epoch.referee.last
+        if last is not None and _went_back(last, e):
+            self._restart(e.at)
+        self.epoch.referee.counters(e, self.epoch.book)
+
+    def polled(self, e: ev.PollSampled) -> None:
+        """How polling went."""
+        self.epoch.polls += e.polls
+        self.epoch.poll_steps += e.steps
+
+    def marked(self, label: str) -> None:
+        """The user's name for what follows."""
+        self.label = self.epoch.book.label = label or None
+
+
+def _went_back(before: ev.CountersRead, now: ev.CountersRead) -> bool:
+    pairs = ((before.drafts, now.drafts), (before.generated, now.generated), (before.prompt, now.prompt))
+    return any(a is not None and b is not None and b < a for a, b in pairs)

@@ -1,0 +1,91 @@
+"""Rolling figures over the last seconds of decoding. The window ends at the last step seen, not at the present."""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from specscope.session.state import Rates
+
+WINDOW_S: Final = 10.0
+"""Length of the window. Ten seconds hold 100-1,000 cycles of a GPU server (10-100 cycles/s): tau is then known
+to about 4 % (standard deviation of an accepted length is near its mean)."""
+
+MAX_STEPS: Final = 4096
+
+
+class Gain(NamedTuple):
+    """Tokens gained at once by one slot: a cycle (drafted may be -1 for unseen), or plain steps."""
+
+    at: float
+    slot: int
+    tokens: int
+    steps: int
+    gap_ms: float | None
+    drafted: int | None
+    accepted: int | None
+
+
+@dataclass(eq=False)
+class Window:
+    """The recent gains of one server."""
+
+    gains: deque[Gain] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
+
+    def add(self, gain: Gain) -> None:
+        """Take in one gain."""
+        self.gains.append(gain)
+
+    def drop(self, slot: int, since: float) -> None:
+        """Forget the gains of a slot from ``since`` on (a better source will tell them again)."""
+        kept = [g for g in self.gains if g.slot != slot or g.at < since]
+        self.gains = deque(kept, maxlen=MAX_STEPS)
+
+    def rates(self) -> Rates:
+        """The figures of the window."""
+        if not self.gains:
+            return Rates()
+        ordered = sorted(self.gains, key=lambda g: g.at)
+        end = ordered[-1].at
+        recent = [g for g in ordered if g.at > end - WINDOW_S]
+        timed = [g for g in recent if g.gap_ms is not None]
+        span = _union_s(timed)
+        tokens = sum(g.tokens for g in timed) + sum(g.tokens for g in recent if g.gap_ms is None and g.drafted is None)
+        steps = sum(g.steps for g in recent)
+        cycles = [g for g in recent if g.accepted is not None]
+        accepted = sum(g.accepted or 0 for g in cycles)
+        widths = [g.drafted for g in cycles if g.drafted is not None and g.drafted >= 0]
+        gaps = sorted(g.gap_ms for g in timed if g.gap_ms is not None and g.accepted is not None)
+        widths_known = bool(cycles) and len(widths) == len(cycles)
+        drafted = sum(widths)
+        return Rates(
+            tok_s=tokens / span if span > 0 else None,
+            tau=sum(g.tokens for g in recent) / steps if steps else None,
+            tau_draft=1 + accepted / len(cycles) if cycles else None,
+            acceptance=accepted / drafted if widths_known and drafted else None,
+            width_mean=drafted / len(widths) if widths_known and widths else None,
+            cycle_ms=_quantile(gaps, 0.5),
+            cycle_ms_p95=_quantile(gaps, 0.95),
+            span_s=span,
+            steps=steps,
+            busy_slots=sum(g.gap_ms or 0.0 for g in timed) / 1000 / span if span > 0 else None,
+        )
+
+
+def _union_s(timed: list[Gain]) -> float:
+    """Seconds covered by the gains' intervals, overlaps (other slots) counted once. ``timed`` is ordered by end."""
+    total = 0.0
+    low = float("inf")
+    for gain in reversed(timed):
+        start = gain.at - (gain.gap_ms or 0.0) / 1000
+        end = min(gain.at, low)
+        if end > start:
+            total += end - start
+        low = min(low, start)
+    return total
+
+
+def _quantile(ordered: list[float], q: float) -> float | None:
+    """The q-quantile of an ordered list, nearest rank; None when it is empty."""
+    return ordered[min(len(ordered) - 1, int(q * len(ordered)))] if ordered else None

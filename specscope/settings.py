@@ -1,0 +1,105 @@
+"""Settings: defaults < TOML file < environment < flags. Frozen; one field, one meaning."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+
+class SettingsError(ValueError):
+    """A settings file or value that cannot be used; the message names the file and the field."""
+
+
+class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the user holds to be right for a model: ``[profile."name"]`` in the TOML file.
+
+    Attributes:
+        match: part of the model's name, alias or file name (case ignored); empty matches every model.
+        sampling: recommended sampling parameters by llama-server's names (``min_p``, ``temperature``, ...).
+        source: where the recommendation comes from, shown with it (a model card, a paper).
+    """
+
+    match: str = ""
+    sampling: dict[str, float] = {}
+    source: str = "your profile"
+
+    def fits(self, *names: str | None) -> bool:
+        """Whether any of a model's names contains this profile's ``match``."""
+        return any(self.match.lower() in name.lower() for name in names if name)
+
+
+class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Everything a user can set once.
+
+    Attributes:
+        url: server to watch when none is named.
+        api_key: bearer token; better in LLAMA_API_KEY or a file than in TOML.
+        log: path of the server's log, or ``-`` for standard input.
+        refresh_hz: how often numbers are painted, 1-10 per second.
+        theme: a Textual theme's name.
+        no_color: draw without colour (NO_COLOR in the environment does the same).
+        ascii: draw with ASCII characters only.
+        live_metrics_s: read /metrics at this interval even while the server is busy; each read resets the
+            server's rate gauges for every other reader, so the default reads only when requests have ended.
+        profile: recommendations by name.
+    """
+
+    url: str | None = None
+    api_key: str | None = None
+    log: str | None = None
+    refresh_hz: float = 4.0
+    theme: str | None = None
+    no_color: bool = False
+    ascii: bool = False
+    live_metrics_s: float | None = None
+    profile: dict[str, Profile] = {}
+
+    def profile_for(self, *names: str | None) -> Profile:
+        """The first profile that fits one of the model's names; an empty one when none does."""
+        return next((p for p in self.profile.values() if p.fits(*names)), Profile())
+
+
+def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:
+    """Put the settings together.
+
+    Args:
+        path: the TOML file; None or a missing default file means none.
+        environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL.
+        flags: values from the command line; None ones are not set.
+
+    Raises:
+        SettingsError: the file is not TOML, or a field is unknown or of the wrong type.
+    """
+    values: dict[str, Any] = {}
+    if path is not None:
+        try:
+            values = tomllib.loads(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+            raise SettingsError(f"{path}: {error}") from error
+    key = environ.get("SPECSCOPE_API_KEY") or environ.get("LLAMA_API_KEY")
+    if key:
+        values["api_key"] = key
+    if environ.get("SPECSCOPE_URL"):
+        values["url"] = environ["SPECSCOPE_URL"]
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        values["no_color"] = True
+    values.update({k: v for k, v in flags.items() if v is not None})
+    try:
+        return msgspec.convert(values, Settings, strict=False)
+    except msgspec.ValidationError as error:
+        raise SettingsError(f"{path or 'settings'}: {error}") from error
+
+
+def default_path(environ: Mapping[str, str], home: Path) -> Path | None:
+    """``$SPECSCOPE_CONFIG``, else ``$XDG_CONFIG_HOME/specscope/config.toml`` if there is one."""
+    if environ.get("SPECSCOPE_CONFIG"):
+        return home / environ["SPECSCOPE_CONFIG"]
+    base = home / (environ.get("XDG_CONFIG_HOME") or ".config")
+    path = base / "specscope" / "config.toml"
+    return path if path.is_file() else None

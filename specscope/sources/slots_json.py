@@ -1,0 +1,103 @@
+"""GET /slots of every server generation, read leniently: a missing field is None, never 0 or false.
+
+Shapes: llama.cpp b11434 (``params`` object, ``next_token`` a list of one), early 2025 (``next_token`` an object),
+mid-2024 and ik_llama.cpp (flat parameters, ``state`` instead of ``is_processing``).
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import msgspec
+
+from specscope.events import Json
+
+KEPT_TEXTS: Final = frozenset({"samplers", "speculative.types", "speculative.type", "chat_format", "reasoning_format"})
+"""Parameters that are not plain numbers or yes/no and are still kept. Everything else that could hold a user's
+text (prompt, grammar, stop words, logit biases) is never taken in."""
+
+_NOT_PARAMS: Final = frozenset(
+    {"id", "id_task", "n_ctx", "speculative", "is_processing", "state", "non_causal", "next_token", "prompt", "generated"}
+)
+
+
+class NextToken(msgspec.Struct):
+    """The part of ``next_token`` that is read."""
+
+    n_decoded: int | None = None
+    n_remain: int | None = None
+
+
+class SlotRow(msgspec.Struct):
+    """The part of a slot that is read at every poll."""
+
+    id: int
+    n_ctx: int | None = None
+    speculative: bool | None = None
+    is_processing: bool | None = None
+    state: int | None = None
+    id_task: int | None = None
+    n_prompt_tokens: int | None = None
+    n_prompt_tokens_processed: int | None = None
+    n_prompt_tokens_cache: int | None = None
+    next_token: list[NextToken] | NextToken | None = None
+
+    @property
+    def busy(self) -> bool | None:
+        """Whether the slot processes a request; None when the server does not say."""
+        if self.is_processing is not None:
+            return self.is_processing
+        return None if self.state is None else self.state != 0
+
+    @property
+    def task(self) -> int | None:
+        """Task id; None before the first (-1 in older builds)."""
+        return None if self.id_task is None or self.id_task < 0 else self.id_task
+
+    @property
+    def decoded(self) -> int | None:
+        """Generated tokens of the running request."""
+        token = self.next_token[0] if isinstance(self.next_token, list) and self.next_token else self.next_token
+        return token.n_decoded if isinstance(token, NextToken) else None
+
+
+_rows = msgspec.json.Decoder(list[SlotRow], strict=False)
+_any = msgspec.json.Decoder()
+
+
+def read_slots(body: bytes) -> list[SlotRow]:
+    """Parse a /slots body.
+
+    Raises:
+        ValueError: it is not JSON, or not a list of slots.
+    """
+    try:
+        return _rows.decode(body)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"not a list of slots: {error}") from error
+    except msgspec.DecodeError as error:
+        raise ValueError(f"not JSON: {error}") from error
+
+
+def read_params(body: bytes, slot: int) -> dict[str, Json] | None:
+    """The effective parameters of one slot, texts left out; None when it shows none (before its first task)."""
+    try:
+        rows: Any = _any.decode(body)
+    except msgspec.DecodeError:
+        return None
+    for row in rows if isinstance(rows, list) else []:  # pyright: ignore[reportUnknownVariableType]  free JSON
+        if isinstance(row, dict) and row.get("id") == slot:  # pyright: ignore[reportUnknownMemberType]  free JSON
+            return keep_params(row)  # pyright: ignore[reportUnknownArgumentType]  free JSON
+    return None
+
+
+def keep_params(row: dict[str, Any]) -> dict[str, Json] | None:
+    """The parameters of a slot object or of ``default_generation_settings``: nested in new builds, flat in old."""
+    nested = row.get("params")
+    if isinstance(nested, dict):
+        found: dict[str, Any] = nested  # pyright: ignore[reportUnknownVariableType]  free JSON
+    elif "temperature" in row:
+        found = {k: v for k, v in row.items() if k not in _NOT_PARAMS and not k.startswith("n_prompt")}
+    else:
+        return None
+    return {k: v for k, v in found.items() if isinstance(v, (bool, int, float)) or k in KEPT_TEXTS}
