@@ -1,17 +1,22 @@
-"""What a rule is and what it finds. Rules are pure: they look at the frozen state and at settings, nothing else."""
+"""What a rule is and what it finds. Rules are pure: they see the frozen state and the user's profile, no more."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from specscope.session.state import Target
     from specscope.settings import Profile
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 
-SEVERITIES: tuple[Severity, ...] = ("info", "warning", "critical")
+SEVERITIES: Final[tuple[Severity, ...]] = ("info", "warning", "critical")
+"""Least first."""
+
+SERVER_README: Final = "https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +48,35 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Collecting:
-    """A rule that applies here but has not seen enough yet."""
+    """A rule that applies here but has not seen enough yet; ``needs`` says what it waits for."""
 
     needs: str
 
 
-class Rule(Protocol):
-    """A rule module's ``RULE`` object: its identity, and the look at one target.
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: its identity, and its look at one target.
 
-    ``look`` returns findings (none when all is well) or :class:`Collecting`.
+    ``look`` returns findings (none when all is well) or :class:`Collecting`. The explanation for users is the
+    docstring of the rule's module, in the sections Looks at, Why it matters, What to do, Evidence.
     """
 
     code: str
     name: str
     severity: Severity
+    look: Callable[[Target, Profile], tuple[Finding, ...] | Collecting]
 
-    def look(self, target: Target, profile: Profile) -> tuple[Finding, ...] | Collecting:
-        """Judge one target against what the user's profile recommends."""
-        ...
+    def found(
+        self,
+        target: Target,
+        summary: str,
+        evidence: tuple[tuple[str, str], ...],
+        advice: str,
+        *,
+        link: str = SERVER_README,
+        cost_ms: float | None = None,
+    ) -> Finding:
+        """A finding of this rule about a target."""
+        return Finding(
+            self.code, self.name, self.severity, target.id, summary, evidence, advice, link=link, cost_ms=cost_ms
+        )

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.request import Request
-from specscope.session.state import Cycle, CycleSource
+from specscope.session.state import Cycle
 from specscope.session.tally import Tally
 from specscope.session.window import Gain, Window
 
 if TYPE_CHECKING:
     from specscope.events import CycleLogged, RequestLogged, SlotReleased, StreamEnded, StreamStepped
+    from specscope.session.state import CycleSource
 
 CYCLES_KEPT: Final = 4096
 REQUESTS_KEPT: Final = 1000
@@ -91,7 +92,14 @@ class CycleBook:
     # --- cycles -----------------------------------------------------------------------------------------------
 
     def add_cycle(
-        self, request: Request, at: float, drafted: int | None, accepted: int, seen_by: CycleSource, *, replayed: bool = False
+        self,
+        request: Request,
+        at: float,
+        drafted: int | None,
+        accepted: int,
+        seen_by: CycleSource,
+        *,
+        replayed: bool = False,
     ) -> None:
         """Count one cycle, told by ``seen_by``, unless a stronger source tells this request."""
         if request.outranks(seen_by):
@@ -101,13 +109,17 @@ class CycleBook:
         request.seen_by = seen_by
         gap_ms = request.note_cycle(at, accepted)
         if gap_ms is not None:
-            self.cycle_ms = gap_ms if self.cycle_ms is None else 0.9 * self.cycle_ms + 0.1 * min(gap_ms, 3 * self.cycle_ms)
+            self.cycle_ms = (
+                gap_ms if self.cycle_ms is None else 0.9 * self.cycle_ms + 0.1 * min(gap_ms, 3 * self.cycle_ms)
+            )
         change = Tally()
         change.add_cycle(drafted, accepted)
         self._count(request, change)
         position = request.cycle_tokens + request.tally.plain_steps if request.whole else request.decoded
         self.cycles.append(
-            Cycle(self._next, at, request.slot, request.task or 0, drafted, accepted, gap_ms, seen_by, replayed, position)
+            Cycle(
+                self._next, at, request.slot, request.task or 0, drafted, accepted, gap_ms, seen_by, replayed, position
+            )
         )
         self._next += 1
         width = -1 if drafted is None else drafted

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.events import TIERS, Tier
-from specscope.session.state import Evidence, PollView, Target, Totals
+from specscope.events import TIERS
+from specscope.session.state import PollView, Target, Totals
 from specscope.session.tally import PositionRate
 
 if TYPE_CHECKING:
+    from specscope.events import Tier
     from specscope.session.referee import RefereeBook
+    from specscope.session.state import Evidence
     from specscope.session.tally import Tally
     from specscope.session.target_fold import TargetFold
 

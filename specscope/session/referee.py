@@ -97,8 +97,10 @@ class RefereeBook:
             self.parted += not agrees
 
     def steps_expected(self) -> int | None:
-        """Steps of all slots that the counters tell for the window: cycles, or generated - accepted without the
-        first token of each request, whichever is more (n-gram methods also step without a draft).
+        """Steps of all slots that the counters tell for the window.
+
+        Cycles, or generated - accepted without the first token of each request, whichever is more: n-gram
+        methods also step without a draft.
         """
         if self.count is None or self.base is None or self.last is None or self.base_captured is None:
             return None

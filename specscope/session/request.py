@@ -7,11 +7,12 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.state import CycleSource, RequestRow
+from specscope.session.state import RequestRow
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
     from specscope.events import RequestLogged
+    from specscope.session.state import CycleSource
 
 RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 3}
 """Which source is believed when several see the same cycle: the highest."""
@@ -33,6 +34,7 @@ class Request:
         whole: seen from its beginning; a request met in the middle has an unknown past.
         chain_width: width of a draft whose accepted part is being verified a second time.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
+        ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
     """
 
     slot: int
@@ -52,6 +54,7 @@ class Request:
     cached_tokens: int | None = None
     prompt_ms: float | None = None
     ttft_ms: float | None = None
+    polled_ttft_ms: float | None = None
     generated: int | None = None
     generated_ms: float | None = None
     n_predict: int | None = None
@@ -62,6 +65,7 @@ class Request:
     cycle_tokens: int = 0
     _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512))
     _polls: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=64))
+    _row: tuple[tuple[object, ...], RequestRow] | None = None
 
     def outranks(self, source: CycleSource) -> bool:
         """Whether a stronger source than this one already tells the cycles."""
@@ -114,6 +118,14 @@ class Request:
             return None
         return (logged.drafted, logged.accepted) == (self.tally.drafted, self.tally.accepted)
 
+    def tokens(self) -> int | None:
+        """Generated tokens: the server's own count, else what the cycles gained, else the last poll's."""
+        if self.generated is not None:
+            return self.generated
+        if self.whole and self.seen_by in ("log", "trace", "stream"):
+            return self.cycle_tokens + self.tally.plain_steps
+        return self.decoded
+
     def speed(self) -> float | None:
         """Tokens per second of decoding: the first token comes with the prompt, so generated - 1 over the time."""
         if self.generated is None or self.generated < 2 or not self.generated_ms:  # noqa: PLR2004  needs a second token
@@ -121,9 +133,19 @@ class Request:
         return (self.generated - 1) * 1000 / self.generated_ms
 
     def row(self) -> RequestRow:
-        """The frozen view."""
+        """The frozen view; made anew only when something changed, for there can be a thousand of them."""
+        key = (
+            *(self.tally.tokens, self.tally.plain_steps, self.decoded, self.generated, self.generated_ms, self.stop),
+            *(self.ended_at, self.logged, self.prompt_tokens, self.cached_tokens, self.ttft_ms, self.prompt_ms),
+            self.polled_ttft_ms,
+        )
+        if self._row is None or self._row[0] != key:
+            self._row = (key, self._make_row())
+        return self._row[1]
+
+    def _make_row(self) -> RequestRow:
         tally = self.tally
-        tokens = self.generated if self.generated is not None else self.decoded
+        tokens = self.tokens()
         tau = tokens / tally.steps if tokens and tally.steps and self.whole else None
         seen = self.seen_by is not None
         return RequestRow(
@@ -136,7 +158,7 @@ class Request:
             prompt_tokens=self.prompt_tokens,
             cached_tokens=self.cached_tokens,
             generated=tokens,
-            ttft_ms=self.ttft_ms if self.ttft_ms is not None else self.prompt_ms,
+            ttft_ms=next((t for t in (self.ttft_ms, self.prompt_ms, self.polled_ttft_ms) if t is not None), None),
             tok_s=self.speed(),
             cycles=tally.cycles if seen else None,
             drafted=tally.drafted if seen else None,

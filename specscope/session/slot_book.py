@@ -17,6 +17,9 @@ MERGE_SHARE: Final = 1.5
 """Of the cycle time: a step not looked for in longer than this may hold two cycles and is not taken for one."""
 
 
+FIRST_SHARE: Final = 0.6
+
+
 @dataclass(eq=False)
 class SlotTrack:
     """The last known state of one slot."""
@@ -121,36 +124,34 @@ class SlotBook:
             self._polled_cycle(request, e, gain)
 
     def _first_seen(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
-        """The first token comes with the prompt's forward; what came with it is one cycle if the poll before was near."""
+        """The first token comes with the prompt's forward; what came with it may be one cycle."""
         at = e.at
         if not request.whole:
             request.last_step_at = at
             return
-        if request.ttft_ms is None:
-            request.ttft_ms = (at - request.started_at) * 1000
+        request.polled_ttft_ms = (at - request.started_at) * 1000
         if not request.tally.plain_steps:
             self.book.add_plain(request, at, 1, first=True)
         if track.speculative is False:
             self.book.add_plain(request, at, decoded - 1)
         elif decoded > 1 and not self.cycles_elsewhere and not request.outranks("polled"):
-            near = e.held_ms is not None and self._one_cycle(e.held_ms)
-            if near:
-                self._polled_cycle(request, e, decoded - 1)
-            else:
-                self.book.merged += 1
-                request.last_step_at = at
+            self._polled_cycle(request, e, decoded - 1)
 
-    def _one_cycle(self, held_ms: float) -> bool:
-        """Whether at most one cycle fits into the time since the poll before; unknown before a cycle time is."""
+    def _one_cycle(self, request: Request, e: SlotChanged | SlotStepped) -> bool:
+        """Whether no second cycle can hide in this step: it was last looked for late enough in the cycle.
+
+        Before the cycle time is known, only a step looked for in the second half of its own time counts.
+        """
+        held_ms = e.held_ms if e.held_ms is not None else 0.0
         cycle_ms = self.book.cycle_ms
-        return cycle_ms is not None and held_ms < MERGE_SHARE * cycle_ms
+        if cycle_ms is not None:
+            return held_ms < MERGE_SHARE * cycle_ms
+        return request.last_step_at is not None and held_ms < FIRST_SHARE * (e.at - request.last_step_at) * 1000
 
     def _polled_cycle(self, request: Request, e: SlotChanged | SlotStepped, gain: int) -> None:
-        """One step of n_decoded is one cycle, unless it is too large for one or the poll before was too long ago."""
-        limit, cycle_ms = self.book.width_limit, self.book.cycle_ms
-        too_large = limit is not None and gain > limit + 1
-        too_long = gain > 1 and cycle_ms is not None and (e.held_ms or 0.0) > MERGE_SHARE * cycle_ms
-        if too_large or too_long:
+        """One step of n_decoded is one cycle, unless it is too large for one or may hold two."""
+        limit = self.book.width_limit
+        if (limit is not None and gain > limit + 1) or not self._one_cycle(request, e):
             self.book.merged += 1
             request.last_step_at = e.at
             return
@@ -168,7 +169,7 @@ class SlotBook:
         if request.seen_by in (None, "polled") and final > request.decoded:
             track = self.slots[request.slot]
             self._advance(track, request, e, final)
-        if request.generated is None and request.whole:
+        if request.generated is None and request.whole and request.seen_by in (None, "polled"):
             request.generated = max(final, request.decoded)
 
     def views(self) -> tuple[Slot, ...]:

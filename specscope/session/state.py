@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from specscope.events import Json, ModelRead, ProcessSeen, ProcessSampled, PropsRead, ServerState, Tier
+    from specscope.events import Json, ModelRead, ProcessSampled, ProcessSeen, PropsRead, ServerState, Tier
     from specscope.flags import ServerFlags
     from specscope.session.tally import PositionRate
 

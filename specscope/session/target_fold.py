@@ -5,15 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from specscope.flags import ServerFlags, parse_flags
+from specscope.flags import parse_flags
 from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
-from specscope.session.state import Config, SourceView
+from specscope.session.state import SourceView
 
 if TYPE_CHECKING:
     from specscope import events as ev
+    from specscope.flags import ServerFlags
+    from specscope.session.state import Config
 
 
 @dataclass(eq=False)
@@ -158,7 +160,13 @@ class TargetFold:
         before = self.sources.get(e.source)
         if before is not None:
             self.sources[e.source] = SourceView(
-                before.name, before.state, before.tier, before.since, before.detail, before.hint, before.missed + e.count
+                before.name,
+                before.state,
+                before.tier,
+                before.since,
+                before.detail,
+                before.hint,
+                before.missed + e.count,
             )
             if before.tier in ("cycles", "trace"):
                 self.epoch.referee.missed += e.count

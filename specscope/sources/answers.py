@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
-from specscope.events import PropsRead, ServerState
+from specscope.events import PropsRead
 from specscope.sources.slots_json import keep_params
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from specscope.events import ServerState
 
 TEXT_KEPT = 200
 """Characters of an unexpected answer that are shown."""
@@ -19,7 +25,7 @@ class Answer(NamedTuple):
     status: int
     body: bytes = b""
     text: str = ""
-    headers: dict[str, str] = {}
+    headers: Mapping[str, str] = MappingProxyType({})
 
 
 class Verdict(NamedTuple):
@@ -51,7 +57,9 @@ def judge_health(answer: Answer) -> Verdict:
         case 0:
             return Verdict("down", answer.text)
         case 200 if answer.body.strip() == b"OK":
-            return Verdict("not_llama", "this answers like llama-swap: watch the llama-server behind it (see its /running)")
+            return Verdict(
+                "not_llama", "this answers like llama-swap: watch the llama-server behind it (see its /running)"
+            )
         case 200 if answer.body.lstrip()[:1] == b"{":
             return Verdict("ready")
         case 503 if b"no slot available" in answer.body:
@@ -61,7 +69,9 @@ def judge_health(answer: Answer) -> Verdict:
         case 401 | 403:
             return Verdict("needs_key", error_message(answer.body))
         case 404:
-            return Verdict("not_llama", "no /health: not llama-server (llama-cpp-python, ollama and LM Studio have none)")
+            return Verdict(
+                "not_llama", "no /health: not llama-server (llama-cpp-python, ollama and LM Studio have none)"
+            )
         case _:
             return Verdict("error", f"/health answered {answer.status}: {shorten(answer.body)}")
 
@@ -82,14 +92,16 @@ def judge_props(answer: Answer, *, at: float, target: str) -> tuple[Verdict, Pro
     if not isinstance(props, dict):
         return Verdict("ready", "/props is not an object"), None
     if props.get("role") == "router":  # pyright: ignore[reportUnknownMemberType]  free JSON
-        detail = "a router: it decodes nothing itself; watch the llama-server of a model (specscope finds it by its process)"
+        detail = (
+            "a router: it decodes nothing itself; watch the llama-server of a model (specscope finds it by its process)"
+        )
         return Verdict("router", detail), None
     return Verdict("sleeping" if props.get("is_sleeping") else "ready"), _props(props, at, target)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
 
 
 def _props(props: dict[str, Any], at: float, target: str) -> PropsRead:
-    settings = props.get("default_generation_settings")
-    settings = settings if isinstance(settings, dict) else {}
+    found: Any = props.get("default_generation_settings")
+    settings: dict[str, Any] = found if isinstance(found, dict) else {}
     modalities = props.get("modalities")
     vision: Any = modalities.get("vision") if isinstance(modalities, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     build = _typed(props.get("build_info"), str)

@@ -14,12 +14,15 @@ from typing import TYPE_CHECKING, Final
 
 import httpx
 
-from specscope.events import Event, ServerChanged, ServerStarted, ServerState, SourceAttached, SourceLost, Tier
+from specscope.events import ServerChanged, ServerStarted, SourceAttached, SourceLost
 from specscope.sources.answers import Answer, error_message, judge_health, judge_props, shorten
 from specscope.sources.metrics_text import read_counters
 from specscope.sources.slot_poller import SlotPoller
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from specscope.events import Event, ServerState, Tier
     from specscope.sources.source import Clock, Emit
 
 TIMEOUT_S: Final = 3.0
@@ -27,6 +30,9 @@ RETRY_S: Final = 0.5
 LOOK_S: Final = 0.1
 IDLE_BEFORE_SCRAPE_S: Final = 0.4
 """The log source reads at intervals of up to 0.2 s: by then every line of the last request has been read."""
+
+FINISH_S: Final = 1.5
+"""How long the end of a watch waits for the closing comparison."""
 
 BUSY_SCRAPE_S: Final = 15.0
 """While slots never fall idle together, the counters are read at most this often, after a release: each scrape
@@ -47,6 +53,8 @@ class HttpSource:
         api_key: sent as a bearer token; a wrong one is tried once.
         relaxed: another source tells the cycles, so /slots is polled slowly (may change while running).
         live_metrics_s: read the counters at this interval even while busy; None: only when a request has ended.
+        on_contact: awaited when the server is first ready and after each restart, before anything is counted, so
+            that the other sources are in place.
     """
 
     url: str
@@ -55,6 +63,7 @@ class HttpSource:
     api_key: str | None = None
     relaxed: bool = False
     live_metrics_s: float | None = None
+    on_contact: Callable[[], Awaitable[None]] | None = None
     name: str = "http"
     poller: SlotPoller | None = None
     _requests: int = 0
@@ -65,6 +74,7 @@ class HttpSource:
     _scraped_at: float = 0.0
     _scraped_releases: int = 0
     _metrics_off: bool = False
+    _scraping: bool = False
     _emit: Emit = field(default=lambda _: None)
     _client: httpx.AsyncClient = field(init=False)
 
@@ -76,8 +86,9 @@ class HttpSource:
     def relax(self, *, relaxed: bool) -> None:
         """Another source tells the cycles from now on, or no longer does."""
         self.relaxed = relaxed
-        if self.poller is not None:
+        if self.poller is not None and self.poller.pace.relaxed != relaxed:
             self.poller.pace.relaxed = relaxed
+            self._lost.pop("slots", None)  # its tier changes: say so with the next facts
             self.poller.wake()
 
     def wake(self) -> None:
@@ -97,14 +108,18 @@ class HttpSource:
                 else:
                     await asyncio.sleep(RETRY_S)
 
-    async def finish(self, emit: Emit) -> None:
-        """Read the counters a last time, for the closing comparison; does nothing on a server that is not ready."""
-        if self._state != "ready" or self._metrics_off:
-            return
-        self._emit = emit
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, headers=headers, trust_env=False) as self._client:
-            await self._scrape()
+    async def finish(self) -> None:
+        """Read the counters a last time if a request ended since the last read; call it while ``run`` runs.
+
+        Waits up to :data:`FINISH_S` for the slots to fall idle; counters of a busy server would settle nothing.
+        """
+        poller = self.poller
+        deadline = self.clock.now() + FINISH_S
+        while poller is not None and poller.failure is None and self.clock.now() < deadline:
+            worked = poller.last_busy is not None and poller.last_busy > self._scraped_at
+            if not worked and not self._scraping:
+                return
+            await asyncio.sleep(LOOK_S)
 
     # --- first contact --------------------------------------------------------------------------------------------
 
@@ -116,8 +131,10 @@ class HttpSource:
         if verdict.state == "ready":
             at = self.clock.now()
             verdict, props = judge_props(await self._get("/props"), at=at, target=self.target)
-            if verdict.state == "ready" and self._state in (None, "down"):
+            if verdict.state == "ready" and self._state in (None, "down", "loading", "error"):
                 self._contacts += 1
+                if self.on_contact is not None:
+                    await self.on_contact()
                 self._emit(ServerStarted(at=at, target=self.target, token=str(self._contacts), by="contact"))
                 self._metrics_off = False
                 self._lost.clear()
@@ -186,7 +203,9 @@ class HttpSource:
 
     def _deliver(self, facts: list[Event]) -> None:
         if self._lost.get("slots") != "":
-            self._attach("slots", "totals" if self.relaxed else "polled", "KV fill" if self.relaxed else "cycles by polling")
+            self._attach(
+                "slots", "totals" if self.relaxed else "polled", "KV fill" if self.relaxed else "cycles by polling"
+            )
         for fact in facts:
             self._emit(fact)
 
@@ -240,11 +259,18 @@ class HttpSource:
         """Read the counters, and note whether every slot was idle before and after."""
         if self._metrics_off:
             return
+        self._scraping = True
+        try:
+            await self._scrape_now()
+        finally:
+            self._scraping = False
+
+    async def _scrape_now(self) -> None:
         idle_before = self._idle_since()
         answer = await self._get("/metrics")
         at = self.clock.now()
         self._scraped_at = at
-        if answer.status == HTTPStatus.NOT_IMPLEMENTED or answer.status == HTTPStatus.NOT_FOUND:
+        if answer.status in (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.NOT_FOUND):
             self._metrics_off = True
             self._lose("metrics", error_message(answer.body), "start the server with --metrics for its own totals")
             return

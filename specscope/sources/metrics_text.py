@@ -7,7 +7,9 @@ from typing import Final
 
 from specscope.events import CountersRead
 
-_LINE: Final = re.compile(r"^(?:\w+:)?(?P<name>\w+)(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[-+.\deE]+|NaN)", re.MULTILINE)
+_LINE: Final = re.compile(
+    r"^(?:\w+:)?(?P<name>\w+)(?:\{(?P<labels>[^}]*)\})?\s+(?P<value>[-+.\deE]+|NaN)", re.MULTILINE
+)
 _POSITION: Final = re.compile(r'position="(\d+)"')
 
 _FIELDS: Final[dict[str, str]] = {

@@ -17,8 +17,9 @@ STEP_SHARE: Final = 0.13
 
 MIN_WAIT_S: Final = 0.002
 MAX_STEP_S: Final = 0.05
-FIRST_CYCLE_S: Final = 0.03
-"""The cycle time assumed before one was seen: consumer GPUs run 10-75 cycles/s."""
+HUNT_S: Final = 0.004
+"""Between polls until the cycle time is known: dense, because a step is only known to be one cycle when the poll
+before it came late enough in that cycle."""
 
 RELAXED_S: Final = 0.2
 """Between polls when another source tells the cycles, or when there are none: KV fill and plain steps only."""
@@ -35,30 +36,42 @@ class Pace:
     """The state of the phase lock.
 
     Attributes:
-        cycle_s: the running estimate of the cycle time; None before two steps were seen.
+        cycle_s: the running estimate of the cycle time; None before two steps were resolved.
         relaxed: another source tells the cycles.
     """
 
     cycle_s: float | None = None
     relaxed: bool = False
     _moved_at: float | None = None
+    _looked: bool = False
 
-    def moved(self, at: float, *, single: bool) -> None:
-        """n_decoded moved at ``at``. ``single``: by no more than one cycle can gain."""
-        if self._moved_at is not None:
-            gap = at - self._moved_at
-            if self.cycle_s is None:
-                self.cycle_s = min(max(gap, MIN_WAIT_S), 1.0)
-            elif single and gap < 2.5 * self.cycle_s:
-                self.cycle_s = 0.9 * self.cycle_s + 0.1 * gap
-            elif gap > self.cycle_s:
-                # Cycles became longer (other slots joined, a deeper context): follow, but not to one outlier.
-                self.cycle_s = min(1.25 * self.cycle_s, gap)
-        self._moved_at = at
+    def moved(self, at: float) -> None:
+        """n_decoded moved by the poll at ``at``.
+
+        A step that was first looked for in vain gives the cycle time to within one look. One that had already
+        ended at the first look says only that the cycle is shorter than thought.
+        """
+        gap = None if self._moved_at is None else at - self._moved_at
+        resolved, self._looked, self._moved_at = self._looked, False, at
+        if gap is None:
+            return
+        if self.cycle_s is None:
+            self.cycle_s = max(gap, MIN_WAIT_S) if resolved else None
+        elif not resolved:
+            self.cycle_s = max(MIN_WAIT_S, 0.85 * min(self.cycle_s, gap))
+        elif gap < 2.5 * self.cycle_s:
+            self.cycle_s = 0.9 * self.cycle_s + 0.1 * gap
+        else:
+            # Longer cycles (other slots joined, a deeper context): follow, but not to one outlier.
+            self.cycle_s = min(1.25 * self.cycle_s, gap)
+
+    def stood(self) -> None:
+        """A poll of a decoding slot found it unmoved."""
+        self._looked = True
 
     def restart(self) -> None:
         """A request ended: its last step says nothing about the next one's first."""
-        self._moved_at = None
+        self._moved_at, self._looked = None, False
 
     def wait_s(self, *, busy: bool, moved: bool, decoding: bool, speculative: bool, idle_s: float) -> float:
         """Seconds until the next poll.
@@ -74,8 +87,10 @@ class Pace:
             return next((wait for limit, wait in IDLE_STEPS if idle_s < limit), IDLE_LONG_S)
         if self.relaxed or not speculative:
             return RELAXED_S
-        cycle = self.cycle_s or FIRST_CYCLE_S
+        if self.cycle_s is None:
+            return HUNT_S
         if not decoding:
-            return max(MIN_WAIT_S, min(MAX_STEP_S, 0.6 * cycle))
-        share = WAIT_SHARE if moved else STEP_SHARE
-        return max(MIN_WAIT_S, min(share * cycle, MAX_STEP_S if not moved else 1.0))
+            return max(MIN_WAIT_S, min(MAX_STEP_S, 0.6 * self.cycle_s))
+        if moved:
+            return max(MIN_WAIT_S, min(WAIT_SHARE * self.cycle_s, 1.0))
+        return max(MIN_WAIT_S, min(STEP_SHARE * self.cycle_s, MAX_STEP_S))

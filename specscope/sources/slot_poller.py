@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
-from specscope.events import Event, PollSampled
+from specscope.events import PollSampled
 from specscope.sources.answers import Answer, error_message, shorten
 from specscope.sources.pace import Pace
 from specscope.sources.slot_watch import SlotWatch
@@ -24,6 +24,7 @@ from specscope.sources.slots_json import read_slots
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from specscope.events import Event
     from specscope.sources.source import Clock
 
 TIMEOUT_S: Final = 5.0
@@ -155,7 +156,9 @@ class SlotPoller:
             self.idle_since = at
             self.pace.restart()
         if self.watch.moved:
-            self.pace.moved(at, single=True)
+            self.pace.moved(at)
+        elif self.watch.decoding:
+            self.pace.stood()
 
     def _sample(self, at: float) -> list[Event]:
         if at - self._sampled_at < SAMPLE_EVERY_S or not self._polls:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from specscope.events import Event, SlotChanged, SlotStepped
-from specscope.sources.slots_json import SlotRow, read_params
+from specscope.events import SlotChanged, SlotStepped
+from specscope.sources.slots_json import read_params
 
 if TYPE_CHECKING:
-    from specscope.events import Json
+    from specscope.events import Event, Json
+    from specscope.sources.slots_json import SlotRow
 
 
 @dataclass(eq=False)
@@ -68,7 +69,12 @@ class SlotWatch:
             return self._changed(seen, row, body, at)
         before, held_from = seen.row, seen.polled_at
         seen.row, seen.polled_at = row, at
-        if (row.busy, row.task, row.n_ctx, row.speculative) != (before.busy, before.task, before.n_ctx, before.speculative):
+        if (row.busy, row.task, row.n_ctx, row.speculative) != (
+            before.busy,
+            before.task,
+            before.n_ctx,
+            before.speculative,
+        ):
             self.moved = self.moved or bool(row.busy and row.decoded)
             self.releases += bool(before.busy and (not row.busy or row.task != before.task))
             return self._changed(seen, row, body, at, held_from)
@@ -88,7 +94,9 @@ class SlotWatch:
             return self._changed(seen, row, body, at)
         return None
 
-    def _changed(self, seen: _Seen, row: SlotRow, body: bytes, at: float, held_from: float | None = None) -> SlotChanged:
+    def _changed(
+        self, seen: _Seen, row: SlotRow, body: bytes, at: float, held_from: float | None = None
+    ) -> SlotChanged:
         params = read_params(body, row.id)
         new_params = params if params != seen.params else None
         seen.params = params if params is not None else seen.params

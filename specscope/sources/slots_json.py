@@ -6,18 +6,30 @@ mid-2024 and ik_llama.cpp (flat parameters, ``state`` instead of ``is_processing
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
-from specscope.events import Json
+if TYPE_CHECKING:
+    from specscope.events import Json
 
 KEPT_TEXTS: Final = frozenset({"samplers", "speculative.types", "speculative.type", "chat_format", "reasoning_format"})
 """Parameters that are not plain numbers or yes/no and are still kept. Everything else that could hold a user's
 text (prompt, grammar, stop words, logit biases) is never taken in."""
 
 _NOT_PARAMS: Final = frozenset(
-    {"id", "id_task", "n_ctx", "speculative", "is_processing", "state", "non_causal", "next_token", "prompt", "generated"}
+    {
+        "id",
+        "id_task",
+        "n_ctx",
+        "speculative",
+        "is_processing",
+        "state",
+        "non_causal",
+        "next_token",
+        "prompt",
+        "generated",
+    }
 )
 
 

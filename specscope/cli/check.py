@@ -1,0 +1,61 @@
+"""``specscope check``: the findings, for people and for scripts."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from specscope import __version__
+from specscope.cli.common import settings_of
+from specscope.cli.exits import FINDINGS, OK
+from specscope.cli.pump import Pump
+from specscope.cli.targets import resolve
+from specscope.cli.watching import mark, sleep_or_signal, watching
+from specscope.findings.rule import SEVERITIES
+from specscope.recording import Recording
+from specscope.reports.snapshot import SCHEMA_VERSION, encode, finding_json
+from specscope.reports.text import findings_markdown, findings_text
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from specscope.cli.targets import LiveTarget
+    from specscope.settings import Settings
+
+
+def run(args: Namespace) -> int:
+    """Print the findings; exit 1 when one is at or above ``--fail-on``."""
+    settings = settings_of(args)
+    target = resolve(args.target, args.pid, settings.url)
+    pump = _played(target, settings) if isinstance(target, Recording) else asyncio.run(_watch(args, target, settings))
+    diagnosis = pump.diagnosis()
+    if args.json:
+        found = {
+            "schema_version": SCHEMA_VERSION,
+            "tool_version": __version__,
+            "fail_on": args.fail_on,
+            "findings": [finding_json(f) for f in diagnosis.findings],
+            "collecting": [{"code": r.code, "name": r.name, "needs": n} for r, _, n in diagnosis.collecting],
+        }
+        sys.stdout.write(encode(found) + "\n")
+    elif args.markdown:
+        sys.stdout.write(findings_markdown(pump.session(), diagnosis) + "\n")
+    else:
+        sys.stdout.write(findings_text(diagnosis) + "\n")
+    least = SEVERITIES.index(args.fail_on)
+    return FINDINGS if any(SEVERITIES.index(f.severity) >= least for f in diagnosis.findings) else OK
+
+
+def _played(recording: Recording, settings: Settings) -> Pump:
+    pump = Pump(settings, None)
+    for event in recording.events():
+        pump.emit(event)
+    return pump
+
+
+async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> Pump:
+    async with watching(target, settings) as pump:
+        mark(pump, args.label)
+        await sleep_or_signal(args.seconds)
+    return pump

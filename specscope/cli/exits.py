@@ -1,0 +1,20 @@
+"""Exit codes, and the errors that end a command with one line and a code."""
+
+from __future__ import annotations
+
+from typing import Final
+
+OK: Final = 0
+FINDINGS: Final = 1
+"""Findings at or above ``--fail-on``, or a failed comparison or load."""
+USAGE: Final = 2
+UNREACHABLE: Final = 3
+INTERRUPTED: Final = 130
+
+
+class CommandError(Exception):
+    """Ends a command: ``message`` goes to stderr, ``code`` is the exit status."""
+
+    def __init__(self, message: str, code: int = USAGE) -> None:
+        super().__init__(message)
+        self.code = code

@@ -1,0 +1,89 @@
+"""What the screen is fed with: a live watch, or a recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope.cli.pump import Pump
+from specscope.cli.watching import make_watches, run_sources
+from specscope.events import Marked
+from specscope.sources.replay import ReplaySource
+from specscope.sources.source import Clock
+
+if TYPE_CHECKING:
+    from specscope.cli.targets import LiveTarget
+    from specscope.findings.rule import Finding
+    from specscope.recording import Recording
+    from specscope.session.state import Session
+    from specscope.settings import Settings
+
+
+class LiveFeed:
+    """A live watch of one or more servers."""
+
+    def __init__(self, targets: list[LiveTarget], settings: Settings) -> None:
+        self._clock = Clock()
+        self.pump = Pump(settings, self._clock)
+        self._watches = make_watches(targets, self._clock, settings)
+
+    def session(self) -> Session:
+        """The state now."""
+        return self.pump.session()
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules find."""
+        return self.pump.diagnosis().findings
+
+    def reset(self) -> None:
+        """Start all counts anew."""
+        self.pump.fold.reset()
+
+    def mark(self, label: str) -> None:
+        """Name what the server does from here on."""
+        self.pump.emit(Marked(at=self._clock.now(), label=label))
+
+    async def run(self) -> None:
+        """Pump facts until cancelled."""
+        await run_sources(self._watches, self._clock, self.pump)
+
+
+class ReplayFeed:
+    """A recording, played."""
+
+    def __init__(self, recording: Recording, settings: Settings, speed: float) -> None:
+        self.pump = Pump(settings, None)
+        self._source = ReplaySource(recording, speed)
+
+    def session(self) -> Session:
+        """The state at the last fact played."""
+        return self.pump.session()
+
+    def findings(self) -> tuple[Finding, ...]:
+        """What the rules find."""
+        return self.pump.diagnosis().findings
+
+    def reset(self) -> None:
+        """Start all counts anew."""
+        self.pump.fold.reset()
+
+    def mark(self, label: str) -> None:
+        """Name what follows; the recording itself is not changed."""
+        self.pump.emit(Marked(at=self._source.at or 0.0, label=label))
+
+    async def run(self) -> None:
+        """Play the recording to its end."""
+        await self._source.run(self.pump.emit)
+
+    @property
+    def speed(self) -> float:
+        """How many recorded seconds pass in one."""
+        return self._source.speed
+
+    @property
+    def at_end(self) -> bool:
+        """Whether the last fact has been told."""
+        return self._source.done
+
+    def set_speed(self, factor: float) -> None:
+        """Play at this speed from here on."""
+        self._source.speed = factor

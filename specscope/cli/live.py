@@ -1,0 +1,49 @@
+"""``specscope [TARGET]``: the live screen, or a recording in the same screen."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from specscope.cli.common import settings_of
+from specscope.cli.exits import OK, CommandError
+from specscope.cli.feeds import LiveFeed, ReplayFeed
+from specscope.cli.targets import resolve
+from specscope.recording import Recording
+from specscope.reports.text import summary
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from specscope.settings import Settings
+
+
+def run(args: Namespace) -> int:
+    """Open the screen; print a summary when it closes."""
+    need_terminal("specscope snapshot")
+    settings = settings_of(args)
+    target = resolve(args.target, args.pid, settings.url)
+    feed = ReplayFeed(target, settings, 1.0) if isinstance(target, Recording) else LiveFeed(target, settings)
+    if args.label:
+        feed.mark(args.label)
+    return show(feed, settings)
+
+
+def need_terminal(instead: str) -> None:
+    """The screen never writes its escapes into a pipe.
+
+    Raises:
+        CommandError: stdout is no terminal (exit 2).
+    """
+    if not sys.stdout.isatty():
+        raise CommandError(f"stdout is no terminal, and the screen needs one; for scripts: {instead} --json")
+
+
+def show(feed: LiveFeed | ReplayFeed, settings: Settings) -> int:
+    """Run the screen on a feed."""
+    # Textual takes half a second to import: only those who see a screen wait for it.
+    from specscope.views.app import SpecscopeApp  # noqa: PLC0415
+
+    SpecscopeApp(feed, settings).run()
+    sys.stdout.write(summary(feed.session()) + "\n")
+    return OK

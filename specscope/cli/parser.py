@@ -1,0 +1,187 @@
+"""The command line: one parser per command, flags that mean the same everywhere said once."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from specscope import __version__
+from specscope.cli.exits import USAGE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Protocol
+
+    class Commands(Protocol):
+        """What ``add_subparsers`` returns; its own class is private to argparse."""
+
+        def add_parser(self, name: str, *, parents: Sequence[Parser] = ..., help: str = ...) -> Parser:  # noqa: A002  argparse's own name
+            """A parser for one command."""
+            ...
+
+
+COMMANDS: Final = (
+    "live",
+    "demo",
+    "snapshot",
+    "stream",
+    "record",
+    "replay",
+    "check",
+    "explain",
+    "doctor",
+    "lab",
+)
+
+DESCRIPTION: Final = """\
+A live profiler for speculative decoding on llama-server. Without a command it opens the screen on TARGET:
+an address, a recording, or nothing (the server is then looked for: process table, ports 8080 and 9931)."""
+
+
+class Parser(argparse.ArgumentParser):
+    """Ends with exit 2 and one line, without the usage text that hides it."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message and a pointer to the help."""
+        self.exit(USAGE, f"{self.prog}: {message}\nsee {self.prog} --help\n")
+
+
+def parse(argv: Sequence[str]) -> argparse.Namespace:
+    """Parse a command line; ``specscope [URL]`` is ``specscope live [URL]``."""
+    words = list(argv)
+    if not _names_command(words):
+        words.insert(0, "live")
+    return _parser().parse_args(words)
+
+
+def _names_command(words: Sequence[str]) -> bool:
+    if not words:
+        return False
+    first = words[0]
+    return first in COMMANDS or first in ("-h", "--help", "-V", "--version")
+
+
+def _parser() -> Parser:
+    parser = Parser(prog="specscope", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("-V", "--version", action="version", version=f"specscope {__version__}")
+    commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    common = _common()
+    screen = _screen()
+    live = commands.add_parser("live", parents=[common, screen], help="the live screen (the default)")
+    _target(live)
+    _demo(commands, screen)
+    snap = commands.add_parser("snapshot", parents=[common], help="watch for a while, print the state")
+    _target(snap)
+    _seconds(snap, 5.0)
+    snap.add_argument("--json", action="store_true", help="as JSON (schema version 1)")
+    stream = commands.add_parser("stream", parents=[common], help="facts as JSON lines on stdout")
+    _target(stream)
+    _seconds(stream, None)
+    record = commands.add_parser("record", parents=[common], help="write facts to a file")
+    _target(record)
+    _seconds(record, None)
+    record.add_argument("-o", "--output", required=True, metavar="FILE", help="new file; .gz compresses it")
+    replay = commands.add_parser("replay", parents=[screen], help="play a recording in the screen")
+    replay.add_argument("file", metavar="FILE")
+    replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is the recorded pace, 0 all at once")
+    replay.add_argument("--config", metavar="FILE", help="settings file (TOML)")
+    _check(commands, common)
+    explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
+    explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
+    doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
+    _target(doctor)
+    _lab(commands)
+    return parser
+
+
+def _target(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("target", nargs="?", metavar="TARGET", help="address of a server, or a recording")
+
+
+def _seconds(parser: argparse.ArgumentParser, default: float | None) -> None:
+    text = "how long to watch once every source is attached" + ("" if default is None else f" (default {default:g})")
+    parser.add_argument("--seconds", type=_positive, default=default, metavar="N", help=text)
+
+
+def _common() -> Parser:
+    common = Parser(add_help=False)
+    group = common.add_argument_group("common")
+    group.add_argument("--pid", type=int, metavar="PID", help="the server's process instead of its address")
+    group.add_argument("--log", metavar="FILE|-", help="the server's log; - reads it from standard input")
+    group.add_argument("--api-key-file", metavar="FILE", help="file with the server's key (or set LLAMA_API_KEY)")
+    group.add_argument("--label", metavar="TEXT", help="what the server does (code, prose, ...), kept with the facts")
+    group.add_argument("--config", metavar="FILE", help="settings file (TOML)")
+    group.add_argument(
+        "--live-metrics",
+        type=_positive,
+        metavar="S",
+        dest="live_metrics_s",
+        help="read /metrics every S seconds even while busy (each read resets its rate gauges for every reader)",
+    )
+    return common
+
+
+def _screen() -> Parser:
+    screen = Parser(add_help=False)
+    group = screen.add_argument_group("screen")
+    group.add_argument("--no-color", action="store_true", default=None, help="no colours (as NO_COLOR)")
+    group.add_argument("--ascii", action="store_true", default=None, help="ASCII characters only")
+    return screen
+
+
+def _demo(commands: Commands, screen: Parser) -> None:
+    demo = commands.add_parser("demo", parents=[screen], help="a real server, real load, and the screen on it")
+    demo.add_argument("--seconds", type=_positive, metavar="N", help="end after N seconds")
+    demo.add_argument("--json", action="store_true", help="print the snapshot instead of the screen")
+    demo.add_argument("--no-trace", action="store_true", help="without LLAMA_TRACE: cycles by polling")
+    demo.add_argument("--config", metavar="FILE", help="settings file (TOML)")
+
+
+def _check(commands: Commands, common: Parser) -> None:
+    check = commands.add_parser("check", parents=[common], help="findings; exit 1 when there are any that count")
+    _target(check)
+    _seconds(check, 3.0)
+    form = check.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true")
+    form.add_argument("--markdown", action="store_true", help="to paste into an issue")
+    check.add_argument(
+        "--fail-on", choices=("info", "warning", "critical"), default="warning", help="least severity that gives exit 1"
+    )
+
+
+def _lab(commands: Commands) -> None:
+    lab = commands.add_parser("lab", help="the bench: a real server on small random models, and load for it")
+    which = lab.add_subparsers(dest="lab_command", required=True, metavar="serve|load", parser_class=Parser)
+    serve = which.add_parser("serve", help="run a real server until Ctrl+C")
+    serve.add_argument("--spec", default="dflash", metavar="TYPES", help="dflash, draft-simple, ngram-simple, ..; none")
+    serve.add_argument("--n-max", type=int, metavar="N", help="draft width")
+    serve.add_argument("--rates", metavar="P0,P1,..", help="synthetic acceptance per position")
+    serve.add_argument("--size", choices=("quick", "paying"), default="quick")
+    serve.add_argument("--target", choices=("llama", "mamba"), default="llama", help="mamba: a recurrent target")
+    serve.add_argument("--port", type=int, default=8080)
+    serve.add_argument("--slots", type=int, default=1)
+    serve.add_argument("--ctx", type=int, default=4096, help="context of all slots together")
+    serve.add_argument("--sampling", default="", metavar="K=V,..", help="server defaults: temp, top_k, top_p, min_p")
+    serve.add_argument("--no-trace", action="store_true", help="without LLAMA_TRACE=1")
+    serve.add_argument("--no-draft-backend-sampling", action="store_true")
+    serve.add_argument("--probabilistic", action="store_true", help="probabilistic draft sampling")
+    serve.add_argument("--no-metrics", action="store_true")
+    serve.add_argument("--no-slots", action="store_true")
+    serve.add_argument("--api-key", metavar="KEY")
+    serve.add_argument("--log", metavar="FILE", help="where the server's output goes")
+    load = which.add_parser("load", help="drive requests")
+    load.add_argument("url", metavar="URL")
+    load.add_argument("--requests", type=int, metavar="N")
+    load.add_argument("--seconds", type=_positive, metavar="S")
+    load.add_argument("--tokens", type=int, default=256)
+    load.add_argument("--concurrency", type=int, default=1)
+    load.add_argument("--temperature", type=float)
+    load.add_argument("--repeat", action="store_true", help="prompts that repeat themselves, for n-gram methods")
+    load.add_argument("--json", action="store_true")
+
+
+def _positive(text: str) -> float:
+    value = float(text)
+    if not 0 < value < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
+    return value

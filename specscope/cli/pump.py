@@ -1,0 +1,57 @@
+"""Where sources, session and findings meet: facts flow from the sources into the fold, and into a file if wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope.events import SourceLost
+from specscope.findings.registry import diagnose
+from specscope.session.fold import Fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from specscope.events import Event
+    from specscope.findings.registry import Diagnosis
+    from specscope.recording import Recorder
+    from specscope.session.state import Session
+    from specscope.settings import Settings
+    from specscope.sources.source import Clock
+
+
+class Pump:
+    """Takes every fact once.
+
+    Args:
+        settings: for the findings' profiles.
+        clock: the watch's clock; None in a replay, whose present is the last fact's time.
+        recorder: also writes each fact down.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock | None, recorder: Recorder | None = None) -> None:
+        self.fold = Fold()
+        self._settings = settings
+        self._clock = clock
+        self._recorder = recorder
+        self.listeners: list[Callable[[Event], None]] = []
+
+    def emit(self, event: Event) -> None:
+        """Fold a fact in and pass it on. A full disk ends the recording, not the watch."""
+        self.fold.apply(event)
+        if self._recorder is not None:
+            try:
+                self._recorder.write(event)
+            except OSError as error:
+                self._recorder = None
+                reason = f"it stopped: {error.strerror or error}"
+                self.fold.apply(SourceLost(at=event.at, target=event.target, source="recording", reason=reason))
+        for listener in self.listeners:
+            listener(event)
+
+    def session(self) -> Session:
+        """The state now."""
+        return self.fold.view(self._clock.now() if self._clock is not None else None)
+
+    def diagnosis(self) -> Diagnosis:
+        """What the rules say of the state now."""
+        return diagnose(self.session(), self._settings)

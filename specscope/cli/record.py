@@ -1,0 +1,44 @@
+"""``specscope record``: facts to a file."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specscope import __version__
+from specscope.cli.common import settings_of
+from specscope.cli.exits import OK, CommandError
+from specscope.cli.targets import live
+from specscope.cli.watching import mark, sleep_or_signal, watching
+from specscope.recording import Recorder, RecordingError
+from specscope.reports.text import summary
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from specscope.cli.targets import LiveTarget
+    from specscope.settings import Settings
+
+
+def run(args: Namespace) -> int:
+    """Record until told to stop (Ctrl+C ends it in order), then say what was seen."""
+    settings = settings_of(args)
+    target = live(args.target, args.pid, settings.url)
+    try:
+        recorder = Recorder(Path(args.output), tool_version=__version__, started=time.time())
+    except RecordingError as error:
+        raise CommandError(str(error)) from error
+    with recorder:
+        asyncio.run(_watch(args, target, settings, recorder))
+    sys.stderr.write(f"{recorder.facts:,} facts in {args.output}\n")
+    return OK
+
+
+async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, recorder: Recorder) -> None:
+    async with watching(target, settings, recorder=recorder) as pump:
+        mark(pump, args.label)
+        await sleep_or_signal(args.seconds)
+    sys.stderr.write(summary(pump.session()) + "\n")

@@ -1,0 +1,53 @@
+"""``specscope snapshot``: watch for a while, print the state."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from typing import TYPE_CHECKING
+
+from specscope.cli.common import settings_of
+from specscope.cli.exits import INTERRUPTED, OK
+from specscope.cli.pump import Pump
+from specscope.cli.targets import resolve
+from specscope.cli.watching import mark, sleep_or_signal, watching
+from specscope.recording import Recording
+from specscope.reports.snapshot import encode, snapshot
+from specscope.reports.text import findings_text, summary
+
+if TYPE_CHECKING:
+    from argparse import Namespace
+
+    from specscope.cli.targets import LiveTarget
+    from specscope.settings import Settings
+
+
+def run(args: Namespace) -> int:
+    """Print a snapshot of a server or of a recording's end."""
+    settings = settings_of(args)
+    target = resolve(args.target, args.pid, settings.url)
+    if isinstance(target, Recording):
+        pump = Pump(settings, None)
+        for event in target.events():
+            pump.emit(event)
+        show(pump, as_json=args.json)
+        return OK
+    return asyncio.run(_watch(args, target, settings))
+
+
+async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> int:
+    async with watching(target, settings) as pump:
+        mark(pump, args.label)
+        interrupted = await sleep_or_signal(args.seconds)
+    show(pump, as_json=args.json)
+    return INTERRUPTED if interrupted and not args.json else OK
+
+
+def show(pump: Pump, *, as_json: bool) -> None:
+    """Write the state to stdout."""
+    session, diagnosis = pump.session(), pump.diagnosis()
+    if as_json:
+        first = session.targets[0].id if session.targets else "t0"
+        sys.stdout.write(encode(snapshot(session, diagnosis, first)) + "\n")
+    else:
+        sys.stdout.write(f"{summary(session)}\n{findings_text(diagnosis)}\n")

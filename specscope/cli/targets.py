@@ -1,0 +1,107 @@
+"""From TARGET on the command line to what is watched: an address, a process, a recording, or what can be found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from specscope.cli.exits import UNREACHABLE, USAGE, CommandError
+from specscope.recording import Recording, RecordingError
+from specscope.sources.discovery import discover
+
+if TYPE_CHECKING:
+    from specscope.sources.discovery import Candidate
+
+
+@dataclass(frozen=True)
+class LiveTarget:
+    """A server to attach to."""
+
+    url: str
+    pid: int | None = None
+    how: str = "given"
+    kind: str = "llama-server"
+
+
+def resolve(target: str | None, pid: int | None, default_url: str | None) -> list[LiveTarget] | Recording:
+    """What to watch.
+
+    Raises:
+        CommandError: the address is none (exit 2), the file is no recording (2), nothing was found (3).
+    """
+    if target is not None and pid is not None:
+        raise CommandError("give an address or --pid, not both")
+    if target is not None:
+        return _recording(target) if _is_file(target) else [LiveTarget(_address(target))]
+    if pid is not None:
+        return [_by_pid(pid)]
+    if default_url is not None:
+        return [LiveTarget(_address(default_url), how="settings")]
+    return [_discovered()]
+
+
+def live(target: str | None, pid: int | None, default_url: str | None) -> list[LiveTarget]:
+    """The same for commands that need a running server.
+
+    Raises:
+        CommandError: as :func:`resolve`, and when it is a recording.
+    """
+    found = resolve(target, pid, default_url)
+    if isinstance(found, Recording):
+        raise CommandError(f"{target} is a recording; this command needs a running server")
+    return found
+
+
+def _is_file(target: str) -> bool:
+    return "://" not in target and (Path(target).is_file() or target.endswith((".jsonl", ".jsonl.gz", ".gz")))
+
+
+def _recording(target: str) -> Recording:
+    path = Path(target)
+    if not path.exists():
+        raise CommandError(f"{target}: no such file")
+    try:
+        return Recording(path)
+    except RecordingError as error:
+        raise CommandError(str(error)) from error
+
+
+def _address(target: str) -> str:
+    """An address as typed: ``http://host:port/prefix``, ``host:port``, ``:port`` or a bare port."""
+    text = f"127.0.0.1:{target}" if target.isdigit() else target
+    text = f"127.0.0.1{text}" if text.startswith(":") else text
+    url = text if "://" in text else f"http://{text}"
+    parts = urlsplit(url)
+    try:
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+    except ValueError:
+        usable = False
+    if not usable or any(c.isspace() for c in url):
+        raise CommandError(
+            f"{target!r} is no address: expected http://HOST:PORT, HOST:PORT or a recording's path", USAGE
+        )
+    return url.rstrip("/")
+
+
+def _by_pid(pid: int) -> LiveTarget:
+    found = discover(ports=())
+    mine = next((c for c in found.candidates if c.pid == pid), None)
+    if mine is None or mine.url is None:
+        reason = f" ({mine.note})" if mine is not None and mine.note else ""
+        raise CommandError(f"process {pid} is no llama-server that can be reached{reason}", UNREACHABLE)
+    return _live(mine)
+
+
+def _discovered() -> LiveTarget:
+    found = discover()
+    usable = [c for c in found.candidates if c.url is not None]
+    if not usable:
+        tried = "\n".join(f"  {line}" for line in found.tried)
+        raise CommandError(f"no llama-server found. Tried:\n{tried}\nName one: specscope http://HOST:PORT", UNREACHABLE)
+    return _live(usable[0])
+
+
+def _live(candidate: Candidate) -> LiveTarget:
+    return LiveTarget(candidate.url or "", candidate.pid, candidate.how, candidate.kind)

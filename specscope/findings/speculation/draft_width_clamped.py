@@ -1,0 +1,50 @@
+"""The draft width asked for is more than the drafter can give; the rest of the flag is ignored.
+
+Looks at: ``--spec-draft-n-max``, the drafter's trained block in its GGUF header, and the server's clamping line.
+
+Why it matters: a block drafter (DFlash) drafts at most block_size - 1 tokens, because the block holds the last
+accepted token too. A sweep over wider values measures the same width again and again.
+
+What to do: set ``--spec-draft-n-max`` to the effective width or below, and read sweeps accordingly.
+
+Evidence: the log's ``requested draft size .. exceeds the trained block size .. -- clamping to ..``
+(llama.cpp common/speculative.cpp), or the flag against ``dflash.block_size``.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope.findings.rule import Rule
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Collecting, Finding
+    from specscope.session.state import Target
+    from specscope.settings import Profile
+
+
+def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
+    """Judge one target."""
+    config = target.config
+    requested, effective = config.n_max_requested, config.n_max_effective
+    if not config.types or requested is None or effective is None or requested <= effective:
+        return ()
+    said = target.log_said.get("draft_width_clamped")
+    evidence = [("asked for", str(requested)), ("in force", str(effective))]
+    if config.block_size is not None:
+        evidence.append(("trained block", str(config.block_size)))
+    if said is not None:
+        evidence.append(("log", f"clamping to {said.get('clamped_to', effective)}"))
+    if target.totals.width_max is not None:
+        evidence.append(("widest draft seen", str(target.totals.width_max)))
+    return (
+        RULE.found(
+            target,
+            f"draft width {requested} is clamped to {effective}",
+            tuple(evidence),
+            f"set --spec-draft-n-max {effective}; values above it change nothing",
+        ),
+    )
+
+
+RULE = Rule("SPC102", "draft_width_clamped", "info", look)

@@ -1,0 +1,74 @@
+"""A draft model is loaded, but no drafting method is on: it takes memory and never drafts.
+
+Looks at: the draft-model flag, the methods in force as /slots and the log show them, and the slots' own
+``speculative`` field.
+
+Why it matters: ``--spec-type`` is ``none`` unless given; a plain draft model (``-md``) does not switch drafting
+on by itself. Only DFlash and DSpark drafters and targets with an MTP head are detected. The server then runs at
+plain speed with the drafter's weights and KV in memory.
+
+What to do: add ``--spec-type draft-simple`` (or the method the drafter was made for), or drop the draft model.
+
+Evidence: a slot reports ``"speculative": false`` although the command line or the log names a draft model
+(llama.cpp issue 25345; seen on b10434 and b11549).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope.findings.rule import Collecting, Rule
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Finding
+    from specscope.session.state import Target
+    from specscope.settings import Profile
+
+LINK = "https://github.com/ggml-org/llama.cpp/issues/25345"
+
+
+def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
+    """Judge one target."""
+    drafter = _drafter(target)
+    if drafter is None:
+        return ()
+    reported = [s.speculative for s in target.slots if s.speculative is not None]
+    if not reported:
+        return Collecting("a look at /slots")
+    if any(reported) or target.config.types:
+        return ()
+    model = target.models.get("drafter")
+    size = f"{model.file_bytes / 2**20:,.0f} MiB file" if model is not None and model.file_bytes else "size unknown"
+    return (
+        RULE.found(
+            target,
+            "a draft model is loaded, but speculation is off",
+            (
+                ("draft model", f"{drafter} ({size})"),
+                ("slots with speculation", f"0 of {len(reported)}"),
+                (
+                    "--spec-type",
+                    " ".join(target.flags.spec_types) if target.flags and target.flags.spec_types else "not given",
+                ),
+            ),
+            _advice(target),
+            link=LINK,
+        ),
+    )
+
+
+def _drafter(target: Target) -> str | None:
+    if target.flags is not None and (target.flags.draft_model or target.flags.draft_repo):
+        return target.flags.draft_model or target.flags.draft_repo
+    return target.log_said.get("draft_model_loading", {}).get("path")
+
+
+def _advice(target: Target) -> str:
+    model = target.models.get("drafter")
+    method = {"dflash": "draft-dflash", "eagle3": "draft-eagle3"}.get(
+        (model.arch if model else None) or "", "draft-simple"
+    )
+    return f"add --spec-type {method}, or drop the draft model to free its memory"
+
+
+RULE = Rule("SPC101", "speculation_off", "critical", look)

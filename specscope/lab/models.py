@@ -1,0 +1,61 @@
+"""Where the lab's models are, built on first use.
+
+Files live in ``$XDG_CACHE_HOME`` (else ``~/.cache``) under ``specscope/lab-<format>``. They are deterministic
+and appear under their final name only when complete, so any number of builders may run at once.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specscope.lab.families import SHAPES, architecture, fill
+from specscope.lab.gguf_writer import GgufFile, written_atomically
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from specscope.lab.families import Family, Size
+
+FORMAT = 1
+"""Raised whenever a model's content changes, so that a cache of an earlier version is never reused."""
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A lab model. ``sampling`` becomes its ``general.sampling.*`` keys: the server's defaults for it."""
+
+    family: Family
+    size: Size = "quick"
+    sampling: Mapping[str, float] = field(default_factory=dict[str, float])
+
+    @property
+    def file_name(self) -> str:
+        """The file's name, which tells all variants apart."""
+        variant = "".join(f"+{key}={value:g}" for key, value in sorted(self.sampling.items()))
+        return f"{self.size}-{self.family}{variant}.gguf"
+
+
+def cache_dir() -> Path:
+    """Returns the directory of the models, which may not exist yet."""
+    base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
+    return Path(base) / "specscope" / f"lab-{FORMAT}"
+
+
+def model_path(spec: ModelSpec) -> Path:
+    """Returns the path of a model, building it first if it is not there (well under a second each).
+
+    Raises:
+        DemoMissingError: It has to be built, and ``gguf`` or ``numpy`` is not installed.
+        OSError: The cache directory cannot be written.
+    """
+    path = cache_dir() / spec.file_name
+    if not path.exists():
+        with written_atomically(path) as part:
+            file = GgufFile(part, architecture(spec.family), SHAPES[spec.size].weights)
+            file.put_all({f"general.sampling.{key}": value for key, value in sorted(spec.sampling.items())})
+            fill(file, spec.family, spec.size)
+            file.write()
+    return path

@@ -1,0 +1,54 @@
+"""A tokenizer of 300 tokens: what every lab model speaks.
+
+Byte-level BPE (``gpt2``) over printable ASCII: four control tokens, the newline, 95 characters, 100
+syllables, and the same syllables with a space in front. Whatever a random-weight model says is therefore
+readable and valid UTF-8, so a server streams every token as it comes instead of waiting for the rest of a
+character. Bytes outside ASCII have no token, and the server leaves them out of a prompt.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CONSONANTS = "bcdfghjklmnprstvwxyz"
+VOWELS = "aeiou"
+
+SPACE = "\u0120"  # how byte-level BPE writes the bytes 0x20 and 0x0A
+NEWLINE = "\u010a"
+
+# Token types of llama.cpp's vocabulary (llama_token_type).
+NORMAL = 1
+UNKNOWN = 2
+CONTROL = 3
+
+UNK_ID = 0
+BOS_ID = 1
+EOS_ID = 2
+MASK_ID = 3
+
+SILENT_IDS = (UNK_ID, BOS_ID, MASK_ID)
+"""Tokens no lab model may say: their rows of the output matrix are zero."""
+
+
+@dataclass(frozen=True)
+class Vocabulary:
+    """Tokens by id, their llama.cpp types, and the BPE merges in rank order."""
+
+    tokens: tuple[str, ...]
+    types: tuple[int, ...]
+    merges: tuple[str, ...]
+
+
+def lab_vocabulary() -> Vocabulary:
+    """Returns the lab's vocabulary. It is always the same."""
+    control = ("<unk>", "<s>", "</s>", "<mask>")
+    characters = (NEWLINE, SPACE, *(chr(code) for code in range(0x21, 0x7F)))
+    pairs = [(consonant, vowel) for consonant in CONSONANTS for vowel in VOWELS]
+    syllables = tuple(first + second for first, second in pairs)
+    tokens = (*control, *characters, *syllables, *(SPACE + syllable for syllable in syllables))
+    types = (UNKNOWN, CONTROL, CONTROL, CONTROL) + (NORMAL,) * (len(tokens) - len(control))
+    merges = (
+        *(f"{first} {second}" for first, second in pairs),
+        *(f"{SPACE} {syllable}" for syllable in syllables),
+    )
+    return Vocabulary(tokens, types, merges)

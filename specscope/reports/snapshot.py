@@ -1,0 +1,262 @@
+"""The JSON snapshot, schema version 1.
+
+It grows only by addition; numbers carry their unit in the key; null is unknown.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+import msgspec
+
+from specscope import __version__
+
+if TYPE_CHECKING:
+    from specscope.events import ModelRead
+    from specscope.findings.registry import Diagnosis
+    from specscope.findings.rule import Finding
+    from specscope.session.state import Referee, RequestRow, Session, Target
+
+SCHEMA_VERSION: Final = 1
+
+Json = dict[str, Any]
+
+
+def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> Json:
+    """The state of one target.
+
+    Raises:
+        KeyError: there is no such target.
+    """
+    target = next((t for t in session.targets if t.id == target_id), None)
+    if target is None:
+        raise KeyError(target_id)
+    findings = [f for f in diagnosis.findings if f.subject.split("/")[0] == target.id]
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool_version": __version__,
+        "at": datetime.fromtimestamp(session.at, UTC).isoformat(timespec="milliseconds"),
+        "target": _target(target),
+        "model": {role: _model(target.models.get(role)) for role in ("target", "drafter", "projector")},
+        "speculation": _speculation(target),
+        "requests": [_request(r) for r in target.requests],
+        "throughput": _throughput(target),
+        "economics": None,
+        "anatomy_ms": None,
+        "copies": None,
+        "backend_path": None,
+        "kv": _kv(target),
+        "gpu": None,
+        "memory_map": None,
+        "sampling": _sampling(target),
+        "findings": [finding_json(f) for f in findings],
+        "collecting": [
+            {"code": r.code, "name": r.name, "needs": n} for r, t, n in diagnosis.collecting if t == target.id
+        ],
+        "regimes": None,
+        "marks": [{"at": at, "label": label} for at, label in session.marks],
+        "epochs": {"current": target.epoch, "restarts_at": list(target.restarts)},
+        "sources": _sources(target),
+        "overhead": msgspec.to_builtins(_overhead(session)),
+    }
+
+
+def encode(value: Json) -> str:
+    """The snapshot as indented JSON text."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
+
+
+def _target(target: Target) -> Json:
+    return {
+        "id": target.id,
+        "url": target.url,
+        "pid": target.pid,
+        "kind": target.kind,
+        "build": target.props.build if target.props else None,
+        "state": target.server,
+        "state_detail": target.server_detail,
+        "evidence": target.tier,
+    }
+
+
+def _model(model: ModelRead | None) -> Json | None:
+    if model is None:
+        return None
+    kept = (
+        "path",
+        "name",
+        "arch",
+        "file_bytes",
+        "tensor_types",
+        "n_vocab",
+        "n_embd",
+        "n_layer",
+        "n_ctx_train",
+        "block_size",
+    )
+    return {key: getattr(model, key) for key in kept}
+
+
+def _speculation(target: Target) -> Json:
+    totals, config = target.totals, target.config
+    referee = target.referee
+    return {
+        "types": None if config.types is None else list(config.types),
+        "types_from": config.types_from,
+        "n_max_requested": config.n_max_requested,
+        "n_max_effective": config.n_max_effective,
+        "cycles": totals.cycles,
+        "plain_steps": totals.plain_steps,
+        "generated_tokens": totals.generated,
+        "referee": _referee(referee),
+        "by_method": None,
+        "by_slot": [
+            {"slot": s.id, "cycles": s.tally_cycles, "steps": s.tally_steps, "tau": s.tau}
+            for s in target.slots
+            if s.tally_steps
+        ],
+        "drafted_tokens": totals.drafted,
+        "accepted_tokens": totals.accepted,
+        "width_mean": totals.width_mean,
+        "width_max": totals.width_max,
+        "accepted_mean": totals.accepted / totals.cycles if totals.accepted is not None and totals.cycles else None,
+        "acceptance": totals.acceptance,
+        "tau": totals.tau,
+        "tau_draft": totals.tau_draft,
+        "per_position": [
+            {"position": i, "share": p.share, "among_wide": p.among_wide} for i, p in enumerate(totals.survival)
+        ],
+        "accepted_histogram": list(totals.histogram),
+        "by_width": [{"width": w, "accepted": a, "cycles": n} for w, a, n in totals.joint if w >= 0],
+        "cycle_ms": {"p50": target.rates.cycle_ms, "p95": target.rates.cycle_ms_p95},
+        "evidence": target.evidence,
+        "cycle_evidence": target.cycle_evidence,
+        "cycle_completeness": target.poll.completeness if target.cycle_evidence == "polled" else _completeness(target),
+        "polls_per_cycle": target.poll.per_step,
+    }
+
+
+def _completeness(target: Target) -> float | None:
+    count = target.referee.count
+    return count.captured_cycles / count.cycles if count is not None and count.cycles else None
+
+
+def _referee(referee: Referee) -> Json:
+    count = referee.count
+    return {
+        "cycles": count.cycles if count else None,
+        "drafted_tokens": count.drafted if count else None,
+        "accepted_tokens": count.accepted if count else None,
+        "captured_cycles": count.captured_cycles if count else None,
+        "captured_drafted_tokens": count.captured_drafted if count else None,
+        "captured_accepted_tokens": count.captured_accepted if count else None,
+        "agrees": count.agrees if count else None,
+        "requests_checked": referee.requests_checked,
+        "requests_parted": referee.requests_parted,
+        "missed": referee.missed,
+        "waiting": referee.waiting or None,
+    }
+
+
+def _request(row: RequestRow) -> Json:
+    return {
+        "slot": row.slot,
+        "task": row.task,
+        "label": row.label,
+        "started_at": row.started_at,
+        "ended_at": row.ended_at,
+        "prompt_tokens": row.prompt_tokens,
+        "cached_tokens": row.cached_tokens,
+        "generated_tokens": row.generated,
+        "ttft_ms": row.ttft_ms,
+        "tok_s": row.tok_s,
+        "cycles": row.cycles,
+        "drafted_tokens": row.drafted,
+        "accepted_tokens": row.accepted,
+        "tau": row.tau,
+        "stop": row.stop,
+        "seen_whole": row.whole,
+        "agrees": row.agrees,
+        "seen_by": row.seen_by,
+    }
+
+
+def _throughput(target: Target) -> Json:
+    rates = target.rates
+    return {
+        "decode_tok_s": rates.tok_s,
+        "tau": rates.tau,
+        "busy_slots": rates.busy_slots,
+        "window_s": rates.span_s or None,
+        "prefill_tok_s": None,
+        "plain_tok_s": None,
+        "speedup": None,
+        "basis": None,
+    }
+
+
+def _kv(target: Target) -> Json:
+    fills = [s.fill_tokens for s in target.slots if s.fill_tokens is not None]
+    most = [s.fill_max_tokens for s in target.slots if s.fill_max_tokens is not None]
+    return {
+        "n_ctx": target.props.n_ctx if target.props else None,
+        "slots": [
+            {
+                "id": s.id,
+                "n_ctx": s.n_ctx,
+                "fill_tokens": s.fill_tokens,
+                "fill_max_tokens": s.fill_max_tokens,
+                "busy": s.busy,
+            }
+            for s in target.slots
+        ],
+        "fill_tokens": sum(fills) if fills else None,
+        "fill_max_tokens": max(most) if most else None,
+        "bytes_per_token": None,
+        "reserved_bytes": None,
+        "by_depth": None,
+    }
+
+
+def _sampling(target: Target) -> Json:
+    return {
+        "slots": [{"id": s.id, "params": s.params} for s in target.slots if s.params is not None],
+        "defaults": target.props.defaults if target.props else None,
+        "provenance": {name: given.origin for name, given in target.flags.sampling.items()} if target.flags else {},
+        "drift": None,
+    }
+
+
+def finding_json(finding: Finding) -> Json:
+    """One finding."""
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "summary": finding.summary,
+        "evidence": [{"what": what, "seen": seen} for what, seen in finding.evidence],
+        "advice": finding.advice,
+        "link": finding.link or None,
+        "cost_ms": finding.cost_ms,
+    }
+
+
+def _sources(target: Target) -> list[Json]:
+    return [
+        {
+            "name": s.name,
+            "state": s.state,
+            "tier": s.tier,
+            "detail": s.detail,
+            "hint": s.hint or None,
+            "lost_events": s.missed,
+        }
+        for s in target.sources
+    ]
+
+
+def _overhead(session: Session) -> Json:
+    cost = session.own_cost
+    return {"cpu_pct": cost.cpu_pct, "rss_bytes": cost.rss_bytes, "requests_per_s": cost.requests_per_s}

@@ -1,0 +1,113 @@
+"""The state and the findings as plain text: for a snapshot without --json, check, and the summary at the end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from specscope.findings.registry import Diagnosis
+    from specscope.findings.rule import Finding, Rule
+    from specscope.session.state import Evidence, Session, Target
+
+MARKS: Final[dict[Evidence, str]] = {
+    "exact": "=",
+    "unconfirmed": "·",
+    "parted": "≠",
+    "polled": "°",
+    "counted": "+",
+    "estimated": "~",
+    "unknown": "",
+}
+"""The sign behind a number that says how it is known."""
+
+UNKNOWN: Final = "—"
+
+
+def summary(session: Session) -> str:
+    """A few lines per target: what was seen."""
+    return "\n".join("\n".join(_target(t)) for t in session.targets) or "nothing was seen"
+
+
+def _target(target: Target) -> list[str]:
+    totals, rates, config = target.totals, target.rates, target.config
+    mark = MARKS[totals.evidence]
+    types = UNKNOWN if config.types is None else ", ".join(config.types) or "none"
+    lines = [f"{target.url or target.id}  {target.server}  speculation: {types}  evidence: {target.evidence}"]
+    lines.append(
+        f"  last {rates.span_s:.0f} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
+        f"{_number(rates.cycle_ms, 1)} ms/cycle"
+    )
+    if totals.cycles is not None:
+        lines.append(
+            f"  {totals.cycles:,} cycles{mark}, drafted {_count(totals.drafted)}{mark}, "
+            f"accepted {_count(totals.accepted)}{mark}, acceptance {_percent(totals.acceptance)}, "
+            f"tau {_number(totals.tau)}, tau_draft {_number(totals.tau_draft)}"
+        )
+        lines.append(f"  {referee_sentence(target)}")
+    finished = [r for r in target.requests if r.ended_at is not None]
+    generated = sum(r.generated for r in finished if r.generated is not None)
+    lines.append(f"  {len(finished)} requests ended, {generated:,} tokens in them")
+    if target.restarts:
+        lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
+    return lines
+
+
+def referee_sentence(target: Target) -> str:
+    """What the server's own counters say of the captured cycles, in one line."""
+    count, referee = target.referee.count, target.referee
+    if target.cycle_evidence == "polled" and target.poll.completeness is not None and count is not None:
+        polls = f", {target.poll.per_step:.1f} polls a step" if target.poll.per_step is not None else ""
+        return f"polled {target.poll.completeness:.1%} of the server's {count.cycles:,} cycles{polls}"
+    if count is not None:
+        sign = "=" if count.agrees else "≠"
+        return f"cycles {count.captured_cycles:,} {sign} server {count.cycles:,}"
+    if referee.requests_checked:
+        agreed = referee.requests_checked - referee.requests_parted
+        return f"{agreed} of {referee.requests_checked} requests equal the totals in the log"
+    return referee.waiting
+
+
+def findings_text(diagnosis: Diagnosis) -> str:
+    """All findings, each with its evidence and advice; then what is still being collected."""
+    blocks = [_finding(f) for f in diagnosis.findings]
+    if not blocks:
+        blocks = ["no findings"]
+    blocks += [f"collecting: {rule.code} {rule.name} needs {needs}" for rule, _, needs in diagnosis.collecting]
+    return "\n".join(blocks)
+
+
+def findings_markdown(session: Session, diagnosis: Diagnosis) -> str:
+    """The findings as Markdown, to paste into an issue."""
+    lines = ["### specscope check", ""]
+    for target in session.targets:
+        build = target.props.build if target.props else None
+        lines += [f"- server: {target.kind} {build or 'build unknown'}, {target.server}, evidence {target.evidence}"]
+    for f in diagnosis.findings:
+        lines += ["", f"**{f.code} {f.name}** ({f.severity}): {f.summary}", ""]
+        lines += [f"- {what}: `{seen}`" for what, seen in f.evidence]
+        lines += [f"- to do: {f.advice}", *([f"- {f.link}"] if f.link else [])]
+    if not diagnosis.findings:
+        lines += ["", "No findings."]
+    return "\n".join(lines)
+
+
+def _finding(f: Finding) -> str:
+    evidence = "\n".join(f"    {what}: {seen}" for what, seen in f.evidence)
+    return f"{f.severity.upper()} {f.code} {f.name}: {f.summary}\n{evidence}\n    to do: {f.advice}"
+
+
+def rule_line(rule: Rule, first_line: str) -> str:
+    """A rule in the list that ``explain`` prints."""
+    return f"{rule.code}  {rule.name:<24} {rule.severity:<9} {first_line}"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return UNKNOWN if value is None else f"{value:,.{digits}f}"
+
+
+def _count(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def _percent(value: float | None) -> str:
+    return UNKNOWN if value is None else f"{value:.1%}"

@@ -1,0 +1,159 @@
+"""All sources of one server, put in order: who starts when, who tells the cycles, who looks again after a restart."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import TYPE_CHECKING, Final
+
+import psutil
+
+from specscope.events import RequestLaunched, SourceAttached, SourceLost, TargetFound
+from specscope.flags import parse_flags
+from specscope.sources.discovery import find_pid
+from specscope.sources.gguf import GgufSource, files_in_use
+from specscope.sources.llama_http import HttpSource
+from specscope.sources.llama_log import LogSource
+from specscope.sources.log_place import log_place_of
+from specscope.sources.process import ProcessSource, process_seen
+
+if TYPE_CHECKING:
+    from collections.abc import Coroutine
+    from pathlib import Path
+
+    from specscope.events import Event
+    from specscope.flags import ServerFlags
+    from specscope.sources.source import Clock, Emit
+
+LOG_WAIT_S: Final = 1.5
+"""How long the first count waits for the log to be in place. Its history is at most 1.3 MB: a few milliseconds."""
+
+
+class ServerWatch:
+    """Watches one server through every source there is.
+
+    On contact the process behind the address is looked up, its log and model files are attached, and only then
+    are counters and slots read, so that a cycle counted by the server has been seen by the log too.
+
+    Args:
+        url: the server's address.
+        clock: the watch's clock.
+        target: its id in the facts.
+        pid: its process, if known; looked up for local addresses otherwise.
+        how: what led to it.
+        kind: what it is.
+        log: its log where the user named one: a path, or ``-`` for standard input.
+        api_key: bearer token.
+        live_metrics_s: see HttpSource.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        clock: Clock,
+        *,
+        target: str = "t0",
+        pid: int | None = None,
+        how: str = "given",
+        kind: str = "llama-server",
+        log: str | None = None,
+        api_key: str | None = None,
+        live_metrics_s: float | None = None,
+    ) -> None:
+        self._clock = clock
+        self._target = target
+        self._found = TargetFound(at=clock.now(), target=target, url=url, pid=pid, kind=kind, how=how)
+        self._log = log
+        self._pid = pid
+        self._attached_pid: int | None = None
+        self._log_path: Path | None = None
+        self._log_ready = asyncio.Event()
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._emit: Emit = lambda _: None
+        self.http = HttpSource(url, clock, target, api_key, live_metrics_s=live_metrics_s, on_contact=self._on_contact)
+        self.url = url
+
+    @property
+    def requests(self) -> int:
+        """Requests sent to the server so far."""
+        return self.http.requests
+
+    async def run(self, emit: Emit) -> None:
+        """Watch until cancelled."""
+        self._emit = emit
+        emit(self._found)
+        if self._log is not None:
+            self._start("log", LogSource(self._log, self._clock, target=self._target).run(self._take))
+        try:
+            await self.http.run(self._take)
+        finally:
+            for task in self._tasks.values():
+                task.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def finish(self) -> None:
+        """Let the closing comparison with the server's counters happen; call it while ``run`` runs."""
+        await self.http.finish()
+
+    def _take(self, event: Event) -> None:
+        """Pass a fact on, and let the sources know what it means for them."""
+        match event:
+            case SourceAttached(source="log", tier=tier):
+                self.http.relax(relaxed=tier in ("cycles", "trace"))
+                self._log_ready.set()
+            case SourceLost(source="log"):
+                self.http.relax(relaxed=False)
+                self._log_ready.set()
+            case RequestLaunched():
+                self.http.wake()
+            case _:
+                pass
+        self._emit(event)
+
+    def _start(self, name: str, run: Coroutine[None, None, None]) -> None:
+        old = self._tasks.pop(name, None)
+        if old is not None:
+            old.cancel()
+        self._tasks[name] = asyncio.create_task(run, name=f"specscope-{self._target}-{name}")
+
+    async def _on_contact(self) -> None:
+        """The server is there, for the first time or again: put its process, log and files in place."""
+        pid = self._pid if self._attached_pid is None and self._pid is not None else None
+        if pid is None:
+            pid = await asyncio.to_thread(find_pid, self.url)
+        if pid is not None and pid != self._attached_pid:
+            self._attached_pid = pid
+            await self._attach_process(pid)
+        if self._log is not None or "log" in self._tasks:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._log_ready.wait(), LOG_WAIT_S)
+
+    async def _attach_process(self, pid: int) -> None:
+        try:
+            seen = await asyncio.to_thread(process_seen, pid, self._clock.now(), self._target)
+        except (OSError, psutil.Error) as error:
+            self._take(SourceLost(at=self._clock.now(), target=self._target, source="process", reason=str(error)))
+            return
+        flags = parse_flags(seen.argv, seen.env or {})
+        self._start("process", ProcessSource(pid, self._clock, self._target).run(self._take))
+        files = files_in_use(pid, flags)
+        if files:
+            self._start("gguf", GgufSource(files, self._clock, self._target).run(self._take))
+        if self._log is None:
+            self._attach_log(pid, flags)
+
+    def _attach_log(self, pid: int, flags: ServerFlags) -> None:
+        """Follow the process's log, unless it is the file followed already."""
+        place = log_place_of(pid, flags)
+        if place.path is None:
+            reason = f"the log goes to {place.detail or place.kind}"
+            self._take(
+                SourceLost(at=self._clock.now(), target=self._target, source="log", reason=reason, hint=place.hint)
+            )
+            return
+        running = self._tasks.get("log")
+        if place.path == self._log_path and running is not None and not running.done():
+            return
+        self._log_path = place.path
+        self._log_ready.clear()
+        self._start("log", LogSource(place.path, self._clock, target=self._target).run(self._take))

@@ -1,0 +1,48 @@
+"""The headings of the Cycles screen, and which cycles are shown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from specscope.views.figures import MARKS, whole
+from specscope.views.widgets.cycle_rows import cycle_heading
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+
+class CycleHeads(Panel):
+    """Two rows: what is shown, and the headings."""
+
+    NAME: ClassVar[str] = "cycle_heads"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._shown = (0, 0, "", True)
+
+    def say(self, shown: int, kept: int, condition: str, *, following: bool) -> None:
+        """Say how many of the kept cycles are shown, why, and whether the newest are followed."""
+        self._shown = (shown, kept, condition, following)
+
+    def watched(self, frame: Frame) -> object:
+        """Also what :meth:`say` told."""
+        return frame, self._shown
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """The two rows."""
+        del height
+        shown, kept, condition, following = self._shown
+        target = frame.target
+        total = target.totals.cycles if target is not None else None
+        mark = MARKS[target.totals.evidence] if target is not None else ""
+        line = ink.line().add(f" last {whole(kept)} of {whole(total)}{mark} cycles", ink.text)
+        if condition:
+            line.add(f"  filter: {condition}  ", ink.warn).add(f"{whole(shown)} match, esc shows all", ink.text)
+        if not following:
+            line.add("  ", ink.text).add(" SCROLLED BACK ", ink.badge).add(" end: follow", ink.muted)
+        return [line, cycle_heading(ink, width)]

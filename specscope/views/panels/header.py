@@ -1,0 +1,107 @@
+"""The top row: which server this is, how it is, how it is watched, and what watching costs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from specscope.views.figures import clock, decimal, span
+from specscope.views.server_words import state_style, state_word
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from specscope.session.state import Target
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+RESTART_SHOWN_S: Final = 600.0
+"""A restart is told this long with its age; the epoch's number stays."""
+
+
+class Header(Panel):
+    """The top row. Parts of the highest rank give way first when it is too narrow."""
+
+    NAME: ClassVar[str] = "header"
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """One row: the parts to the left, the clock at the right edge."""
+        del height
+        parts = self._parts(frame, ink)
+        right = ink.line().add(f" {clock(frame.now)} ", ink.strong)
+        room = width - right.cells
+        while len(parts) > 1 and sum(line.cells + 3 for _, line in parts) - 2 > room:
+            parts.remove(max(reversed(parts), key=lambda part: part[0]))
+        line = ink.line().add(" ", ink.text)
+        for number, (_, part) in enumerate(parts):
+            line.add(" " if number == 1 else " │ " if number else "", ink.faint).append(part)
+        return [line.fill(room, " ", ink.text).append(right)]
+
+    def _parts(self, frame: Frame, ink: Ink) -> list[tuple[int, Line]]:
+        parts: list[tuple[int, Line]] = []
+
+        def part(rank: int, text: str, style: object = None) -> None:
+            if text:
+                parts.append((rank, ink.line().add(text, style or ink.text)))  # type: ignore[arg-type]
+
+        part(6, "specscope", ink.title)
+        target = frame.target
+        if frame.failure:
+            part(0, f" WATCH FAILED: {frame.failure} ", ink.alarm)
+        if target is None:
+            part(1, "looking for a server")
+            return parts
+        part(2, _where(frame, target), ink.strong)
+        word = state_word(target, frame.now)
+        part(0, word if target.server == "ready" else f" {word} ", state_style(target.server, ink))
+        part(0, " PAUSED " if frame.paused else "", ink.badge)
+        part(0, " ENDED " if frame.session.ended else "", ink.badge)
+        part(1, _restart(target, frame.now), ink.warn)
+        part(4, _model(target))
+        part(3, _methods(target))
+        part(5, f"evidence {target.tier.upper()}", ink.text)
+        part(7, (target.props.build or "") if target.props is not None else "", ink.muted)
+        part(8, _own_cost(frame), ink.muted)
+        return parts
+
+
+def _where(frame: Frame, target: Target) -> str:
+    url = (target.url or (f"pid {target.pid}" if target.pid is not None else target.id)).removeprefix("http://")
+    several = len(frame.session.targets)
+    return f"{target.id} {frame.index + 1}/{several} {url.rstrip('/')}" if several > 1 else url.rstrip("/")
+
+
+def _model(target: Target) -> str:
+    model = target.models.get("target")
+    props = target.props
+    name = (props.model_alias if props is not None else None) or (model.name if model is not None else None)
+    path = (props.model_path if props is not None else None) or (model.path if model is not None else None)
+    name = name or (path.rsplit("/", 1)[-1] if path else "")
+    return name.rsplit("/", 1)[-1].removesuffix(".gguf")
+
+
+def _methods(target: Target) -> str:
+    config = target.config
+    if config.types is None:
+        return "method not known"
+    if not config.types:
+        return "no speculation"
+    block = f" block {config.block_size}" if config.block_size is not None else ""
+    return " + ".join(t.removeprefix("draft-") for t in config.types) + block
+
+
+def _restart(target: Target, now: float) -> str:
+    if not target.restarts:
+        return ""
+    ago = now - target.restarts[-1]
+    if ago < RESTART_SHOWN_S:
+        return f"restarted {span(ago)} ago, epoch {target.epoch}"
+    return f"epoch {target.epoch}"
+
+
+def _own_cost(frame: Frame) -> str:
+    cost = frame.session.own_cost
+    if cost.cpu_pct is None:
+        return ""
+    return f"own cost {decimal(cost.cpu_pct)} % cpu, {decimal(cost.requests_per_s)} req/s"

@@ -1,0 +1,41 @@
+"""The bottom row: the keys that work here, or what the last one did."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from textual.strip import Strip
+
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+
+class Keys(Panel):
+    """The bottom row."""
+
+    NAME: ClassVar[str] = "keys"
+
+    def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
+        super().__init__()
+        self._keys = keys
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """The keys that fit, and the pace at the right edge."""
+        del height
+        line = ink.line().add(" ", ink.text)
+        if frame.notice:
+            return [line.add(f" {frame.notice} ", ink.badge)]
+        several = len(frame.session.targets) > 1
+        for key, does in self._keys:
+            if key == "[ ]" and not several:
+                continue
+            if line.cells + len(key) + len(does) + 3 > width - len(frame.pace) - 2:
+                break
+            line.add(key, ink.title).add(f" {does}  ", ink.muted)
+        return [line.fill(width - len(frame.pace) - 1, " ", ink.text).add(frame.pace, ink.muted)]

@@ -1,0 +1,51 @@
+"""How many cycles accept at least n draft tokens: where a wider draft stops paying."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from specscope.views.figures import MARKS
+from specscope.views.widgets.bars import Column, column_chart
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from specscope.session.tally import PositionRate
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+PARTS_BY: Final = 0.005
+"""The two rates are shown apart from half a percent of difference on."""
+
+
+class Positions(Panel):
+    """A column per draft position."""
+
+    NAME: ClassVar[str] = "positions"
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """A title and the columns; behind each, faintly, the rate among drafts that were wide enough."""
+        target = frame.target
+        survival = target.totals.survival if target is not None else ()
+        if target is None or not survival:
+            return [ink.rule("position survival", width, "no cycle seen yet")]
+        parted = any(_parts(rate) for rate in survival)
+        said = f"% of cycles accepting at least n {MARKS[target.totals.evidence]}"
+        if parted:
+            said += " ░ of drafts that wide"
+        columns = [
+            Column(
+                label=str(number),
+                share=rate.share,
+                number=f"{100 * rate.share:.0f}",
+                ghost=rate.among_wide if _parts(rate) else None,
+            )
+            for number, rate in enumerate(survival, 1)
+        ]
+        return [ink.rule("position survival", width, said), *column_chart(columns, ink, width - 1, height - 1, ink.accepted)]
+
+
+def _parts(rate: PositionRate) -> bool:
+    return rate.among_wide is not None and abs(rate.among_wide - rate.share) >= PARTS_BY

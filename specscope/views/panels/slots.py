@@ -1,0 +1,79 @@
+"""The server's slots: what each is doing and how full its context is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from specscope.views.figures import MARKS, UNKNOWN, decimal, whole
+from specscope.views.widgets.bars import level_bar
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from rich.style import Style
+    from textual.strip import Strip
+
+    from specscope.session.state import Slot, Target
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+NEARLY_FULL: Final = 0.9
+WIDE: Final = 110
+BAR_CELLS: Final = (10, 40)
+
+
+class Slots(Panel):
+    """A row per slot."""
+
+    NAME: ClassVar[str] = "slots"
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """A title and the rows; where not all fit, the busy ones."""
+        target = frame.target
+        slots = target.slots if target is not None else ()
+        if target is None or not slots:
+            return [ink.rule("slots", width, "not seen: /slots is off or not read yet")]
+        busy = sum(bool(s.busy) for s in slots)
+        said = f"{busy} of {len(slots)} busy"
+        shown = slots
+        if len(slots) > height - 1:
+            shown = sorted(sorted(slots, key=lambda s: not s.busy)[: height - 1], key=lambda s: s.id)
+            said += f", {len(slots) - len(shown)} more not shown"
+        rows = [_row(slot, target, ink, width) for slot in shown]
+        return [ink.rule("slots", width, said + ", context filled"), *rows]
+
+
+def _row(slot: Slot, target: Target, ink: Ink, width: int) -> Line:
+    line = ink.line().add(f" {slot.id} ", ink.slot(slot.id))
+    word, style = _doing(slot, ink)
+    line.left(word, 15, style)
+    line.left(f"task {slot.task}" if slot.busy and slot.task is not None else "", 11, ink.muted)
+    _context(line, slot, ink, max(BAR_CELLS[0], min(BAR_CELLS[1], width - 106)))
+    if slot.fill_max_tokens is not None:
+        line.add(f"  most so far {whole(slot.fill_max_tokens)}", ink.muted)
+    if width >= WIDE:
+        mark = MARKS[target.cycle_evidence] if slot.tau is not None else ""
+        line.add(f"  tau {decimal(slot.tau, 2)}{mark}", ink.text)
+        line.add(f"  {whole(slot.tally_cycles)} cycles", ink.muted)
+    return line
+
+
+def _doing(slot: Slot, ink: Ink) -> tuple[str, Style]:
+    if slot.busy is None:
+        return UNKNOWN, ink.muted
+    if not slot.busy:
+        return "idle", ink.muted
+    if not slot.decoded:
+        return f"prefill {whole(slot.prefill_tokens)}" if slot.prefill_tokens else "prefill", ink.warn
+    return f"busy {whole(slot.decoded)}", ink.good
+
+
+def _context(line: Line, slot: Slot, ink: Ink, cells: int) -> None:
+    """The KV fill as a bar and in words; what was not seen is a dash."""
+    if slot.fill_tokens is None or not slot.n_ctx:
+        line.add(f"{whole(slot.fill_tokens)} of {whole(slot.n_ctx)}", ink.muted)
+        return
+    share = slot.fill_tokens / slot.n_ctx
+    style = ink.warn if share >= NEARLY_FULL else ink.accepted
+    level_bar(line, share, cells, style, ink.faint)
+    line.add(f" {whole(slot.fill_tokens)} of {whole(slot.n_ctx)} ({100 * share:.0f} %)", ink.text)

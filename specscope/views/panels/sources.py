@@ -1,0 +1,45 @@
+"""Where the facts come from, how each source fares, and what would lift it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from specscope.views.figures import span, whole
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from textual.strip import Strip
+
+    from specscope.session.state import SourceView
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+
+class Sources(Panel):
+    """A row per source."""
+
+    NAME: ClassVar[str] = "sources"
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """A title and the rows, lost sources first when not all fit."""
+        sources = frame.target.sources if frame.target is not None else ()
+        lost = sum(s.state == "lost" for s in sources)
+        said = f"{len(sources)} known" + (f", {lost} LOST" if lost else "")
+        shown = sorted(sources, key=lambda s: s.state != "lost")[: height - 1] if len(sources) > height - 1 else sources
+        return [ink.rule("sources", width, said), *(_row(source, frame.now, ink, width) for source in shown)]
+
+
+def _row(source: SourceView, now: float, ink: Ink, width: int) -> Line:
+    attached = source.state == "attached"
+    line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
+    line.left(source.name, 9, ink.text)
+    state = source.tier if attached else f"LOST {span(now - source.since)}"
+    line.add(" ", ink.text).left(state, 10, ink.text if attached else ink.bad)
+    if source.missed:
+        line.add(f" {whole(source.missed)} missed", ink.warn)
+    if source.detail:
+        line.add(f" {source.detail}", ink.muted)
+    if source.hint and line.cells < width:
+        line.add(f"  > {source.hint}", ink.text)
+    return line

@@ -1,0 +1,152 @@
+"""The figures that speed depends on: rolling and since the start, each with how it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
+from specscope.views.referee_words import referee_sentence
+from specscope.views.server_words import activity_words, state_sentence, state_style
+from specscope.views.widgets.panel import Panel
+
+if TYPE_CHECKING:
+    from rich.style import Style
+    from textual.strip import Strip
+
+    from specscope.session.state import Config, Evidence, Rates, Target, Totals
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    """One column: heading, cells, the rolling and the whole figure (None: not asked for there)."""
+
+    head: str
+    width: int
+    now: str | None
+    total: str | None
+    loud: bool = False
+
+
+class Verdict(Panel):
+    """Four rows: headings, the last seconds, all since the start, and the referee's sentence."""
+
+    NAME: ClassVar[str] = "verdict"
+    ROWS: ClassVar[int] = 4
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """The rows; the middle two only where there is room for all."""
+        target = frame.target
+        if target is None:
+            return [ink.line().add("  no server seen yet", ink.muted)]
+        speculating = frame.speculating
+        figures = _fitting(_figures(target, speculating=speculating), width)
+        rows = [
+            _heads(figures, ink),
+            _numbers("now", frame, figures, ink, width),
+            _numbers("total", frame, figures, ink, width),
+            _sentence(frame, target, ink, speculating=speculating),
+        ]
+        return [*rows[: height - 1], rows[-1]] if height < len(rows) else [*rows]
+
+
+_LABEL = 14
+
+
+def _figures(target: Target, *, speculating: bool | None) -> list[_Figure]:
+    rates, totals, config = target.rates, target.totals, target.config
+    speed = _Figure("tok/s", 9, decimal(rates.tok_s), None, loud=True)
+    tau = _Figure("tau", 8, decimal(rates.tau, 2), decimal(totals.tau, 2), loud=True)
+    if speculating is False:
+        return [speed, tau, _Figure("tokens", 11, None, whole(totals.generated))]
+    return [
+        speed,
+        tau,
+        _Figure("tau_draft", 10, decimal(rates.tau_draft, 2), decimal(totals.tau_draft, 2)),
+        _Figure("cycle ms (p95)", 16, _cycle_ms(rates), None),
+        _Figure("acceptance", 11, percent(rates.acceptance), percent(totals.acceptance)),
+        _Figure("width", 8, decimal(rates.width_mean), decimal(totals.width_mean)),
+        _Figure("n_max", 9, _n_max(config), None),
+        _Figure("cycles", 11, None, whole(totals.cycles)),
+        _Figure("drafted", 11, None, whole(totals.drafted)),
+        _Figure("accepted", 11, None, whole(totals.accepted)),
+        _Figure("plain steps", 12, None, whole(totals.plain_steps)),
+        _Figure("tokens", 11, None, whole(totals.generated)),
+    ]
+
+
+def _fitting(figures: list[_Figure], width: int) -> list[_Figure]:
+    kept: list[_Figure] = []
+    room = width - _LABEL
+    for figure in figures:
+        if figure.width + 1 > room:
+            break
+        kept.append(figure)
+        room -= figure.width + 1
+    return kept
+
+
+def _cycle_ms(rates: Rates) -> str:
+    if rates.cycle_ms is None:
+        return UNKNOWN
+    return f"{decimal(rates.cycle_ms)} ({decimal(rates.cycle_ms_p95)})"
+
+
+def _n_max(config: Config) -> str:
+    """The limit in force, and what was asked for where that differs."""
+    asked, force = config.n_max_requested, config.n_max_effective
+    if asked is not None and force is not None and asked != force:
+        return f"{force} of {asked}"
+    return whole(force if force is not None else asked)
+
+
+def _heads(figures: list[_Figure], ink: Ink) -> Line:
+    line = ink.line().add("".ljust(_LABEL), ink.muted)
+    for figure in figures:
+        line.right(figure.head, figure.width, ink.muted).add(" ", ink.muted)
+    return line
+
+
+def _numbers(which: str, frame: Frame, figures: list[_Figure], ink: Ink, width: int) -> Line:
+    target = frame.target
+    if target is None:
+        return ink.line()
+    now = which == "now"
+    stale = now and frame.activity.stale
+    label = activity_words(frame) if now else f"since {clock(frame.session.started_at)}"
+    line = ink.line().add(f" {label}".ljust(_LABEL), ink.warn if stale and frame.activity.doing == "no step" else ink.muted)
+    evidence = _rolling(target) if now else target.totals.evidence
+    for figure in figures:
+        _number(line, figure, figure.now if now else figure.total, evidence, ink, stale=stale)
+    del width
+    return line
+
+
+def _number(line: Line, figure: _Figure, text: str | None, evidence: Evidence, ink: Ink, *, stale: bool) -> None:
+    known = text is not None and text != UNKNOWN
+    style: Style = ink.muted if stale or not known else ink.strong if figure.loud else ink.text
+    line.right(text or "", figure.width, style)
+    mark = MARKS[evidence] if known and figure.head != "n_max" else " "
+    line.add(mark, ink.evidence(evidence))
+
+
+def _rolling(target: Target) -> Evidence:
+    """How the rolling figures are known: as the cycles; steps without cycles come from polling."""
+    return target.cycle_evidence if target.cycle_evidence != "unknown" else "polled"
+
+
+def _sentence(frame: Frame, target: Target, ink: Ink, *, speculating: bool | None) -> Line:
+    trouble = state_sentence(target)
+    if trouble:
+        return ink.line().add(" ", ink.text).add(f" {trouble} ", state_style(target.server, ink))
+    sentence, loud = referee_sentence(target, speculating=speculating)
+    line = ink.line().add(" ", ink.text)
+    if loud:
+        return line.add(f" {sentence} ", ink.alarm)
+    exact = target.cycle_evidence == "exact" and speculating is not False
+    return line.add("exact: " if exact else "", ink.good).add(sentence, ink.text)
+
+

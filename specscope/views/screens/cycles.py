@@ -1,0 +1,112 @@
+"""The Cycles screen: every cycle a row, with scroll-back and a filter."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Region
+
+from specscope.views.cycle_filter import HINT, FilterError, filtered, parse_filter
+from specscope.views.panels.cycle_heads import CycleHeads
+from specscope.views.panels.header import Header
+from specscope.views.panels.keys import Keys
+from specscope.views.screens.watch import WatchScreen
+from specscope.views.widgets.cycle_rows import CycleRows
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.app import ComposeResult
+    from textual.events import Resize
+
+    from specscope.session.state import Cycle
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+
+KEYS: Final = (
+    ("q", "quit"),
+    ("space", "pause"),
+    ("1", "live"),
+    ("/", "filter"),
+    ("j k", "scroll"),
+    ("home end", "oldest, newest"),
+    ("?", "help"),
+    ("m", "mark"),
+    ("[ ]", "servers"),
+    ("r", "reset counts"),
+)
+
+
+class CyclesScreen(WatchScreen):
+    """Rows of the shown server's last cycles."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "filter", show=False),
+        Binding("escape", "clear_filter", show=False),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._header = Header()
+        self._heads = CycleHeads()
+        self._rows = CycleRows()
+        self._keys = Keys(KEYS)
+        self._condition: Callable[[Cycle], bool] | None = None
+        self._text = ""
+        self._frame: Frame | None = None
+        self._ink: Ink | None = None
+
+    def compose(self) -> ComposeResult:
+        """Header, headings, rows, keys."""
+        yield self._header
+        yield self._heads
+        yield self._rows
+        yield self._keys
+
+    def on_mount(self) -> None:
+        """The rows have the keyboard."""
+        self._rows.focus()
+
+    def on_resize(self, event: Resize) -> None:
+        """Place the parts anew."""
+        width, height = event.size
+        self._header.place(Region(0, 0, width, 1))
+        self._heads.place(Region(0, 1, width, 2))
+        self._keys.place(Region(0, height - 1, width, 1))
+        self._rows.styles.margin = (3, 0, 1, 0)
+
+    def show(self, frame: Frame, ink: Ink) -> None:
+        """Show this frame."""
+        self._frame, self._ink = frame, ink
+        cycles = frame.target.cycles if frame.target is not None else ()
+        chosen = filtered(cycles, self._condition)
+        limit = frame.target.config.n_max_effective if frame.target is not None else None
+        widest = max((c.drafted or c.accepted for c in cycles[-64:]), default=1)
+        self._rows.show(chosen, ink, max(1, limit or 0, widest))
+        self._heads.say(len(chosen), len(cycles), self._text, following=self._rows.following)
+        for panel in (self._header, self._heads, self._keys):
+            panel.show(frame, ink)
+
+    def action_filter(self) -> None:
+        """Ask for a filter."""
+        from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
+
+        self.app.push_screen(Prompt("filter", HINT, self._text), self._filter_by)
+
+    def action_clear_filter(self) -> None:
+        """Show all cycles again."""
+        self._filter_by("")
+
+    def _filter_by(self, text: str | None) -> None:
+        if text is None:
+            return
+        try:
+            self._condition = parse_filter(text)
+        except FilterError as error:
+            self.app.bell()
+            self._text, self._condition = f"{text}: {error}", None
+        else:
+            self._text = text
+        if self._frame is not None and self._ink is not None:
+            self.show(self._frame, self._ink)

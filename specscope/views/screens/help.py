@@ -1,0 +1,111 @@
+"""The help: keys, what the evidence marks mean, and the terms."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.binding import Binding, BindingType
+from textual.geometry import Size
+from textual.screen import ModalScreen
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from specscope.views.figures import MARKS, MEANINGS, UNKNOWN
+
+if TYPE_CHECKING:
+    from textual.app import ComposeResult
+
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+KEYS: Final = (
+    ("1 2", "Live, Cycles"),
+    ("q, ctrl+c", "quit"),
+    ("space, p", "pause: the picture stands, facts go on being taken in"),
+    ("+ -", "paint faster or slower; in a replay, its speed"),
+    ("r", "start all counts anew (the server's own counters stay as they are)"),
+    ("m", "mark: name what the server does from here on; shown on the tape"),
+    ("/", "on Cycles: filter, as slot=0 a<3 ms>80"),
+    ("j k arrows", "on Cycles: scroll; home oldest, end newest and follow"),
+    ("[ ] tab", "previous or next server"),
+    ("t", "next colour theme"),
+    ("ctrl+p", "all commands"),
+)
+
+TERMS: Final = (
+    ("cycle", "one draft and its verification; a step without a draft is plain, and makes one token"),
+    ("width", "tokens drafted in a cycle, as verified; n_max is its limit, \"7 of 15\" means clamped from 15"),
+    ("accepted", "draft tokens that survived; the target's own token comes on top"),
+    ("tau", "tokens per step of one slot, plain steps included: what speed depends on"),
+    ("tau_draft", "1 + accepted / cycles, over cycles with a draft: the log's mean len"),
+    ("acceptance", "accepted / drafted; by itself neither good nor bad"),
+    ("cycle ms", "time between steps of one slot: median, in brackets 95 % are below"),
+    ("tok/s", "tokens per second of decoding, all slots together"),
+    ("survival", "share of cycles accepting at least n; faintly, of drafts at least n wide"),
+    ("ttft", "time to the first token; started (begun before): not seen from its beginning"),
+    ("replayed", "the target verified the accepted part a second time (recurrent models)"),
+    ("totals", "a request's cycles beside the server's own totals for it"),
+)
+
+
+class Help(ModalScreen[None]):
+    """Any of ``?``, Escape and ``q`` closes it."""
+
+    DEFAULT_CSS: ClassVar[str] = """
+    Help { align: center middle; background: $background 60%; }
+    Help HelpText { width: 96; max-width: 100%; height: auto; max-height: 100%; background: $surface; padding: 0 1; }
+    """
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,Q,h,H", "dismiss(None)", show=False)]
+
+    def __init__(self, ink: Ink) -> None:
+        super().__init__()
+        self._text = HelpText(ink)
+
+    def compose(self) -> ComposeResult:
+        """The text."""
+        yield self._text
+
+    def on_mount(self) -> None:
+        """Arrows scroll."""
+        self._text.focus()
+
+
+class HelpText(ScrollView, can_focus=True):
+    """The text, which scrolls when the screen is small."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("j,J", "scroll_down", show=False),
+        Binding("k,K", "scroll_up", show=False),
+    ]
+
+    def __init__(self, ink: Ink) -> None:
+        super().__init__()
+        self._lines = help_lines(ink)
+        self.virtual_size = Size(0, len(self._lines))
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """As high as the text."""
+        del container, viewport, width
+        return len(self._lines)
+
+    def render_line(self, y: int) -> Strip:
+        """One visible row."""
+        place, width = self.scroll_offset.y + y, self.scrollable_content_region.width
+        return self._lines[place].strip(width) if place < len(self._lines) else Strip.blank(width)
+
+
+def help_lines(ink: Ink) -> list[Line]:
+    """All rows of the help."""
+    rows = [_head("keys", ink)] + [_pair(key, does, ink) for key, does in KEYS]
+    rows += [ink.line(), _head("how a number is known: the mark behind it", ink)]
+    rows += [_pair(MARKS[e] if e != "unknown" else UNKNOWN, meaning, ink) for e, meaning in MEANINGS.items()]
+    rows += [ink.line(), _head("terms", ink)] + [_pair(term, meaning, ink) for term, meaning in TERMS]
+    return [*rows, ink.line(), ink.line().add(" ? or esc closes", ink.muted)]
+
+
+def _head(text: str, ink: Ink) -> Line:
+    return ink.line().add(f" {text}", ink.title)
+
+
+def _pair(term: str, meaning: str, ink: Ink) -> Line:
+    return ink.line().add("   ", ink.text).left(term, 12, ink.strong).add(meaning, ink.text)

@@ -1,0 +1,135 @@
+"""Where the panels of the Live screen stand: the rows are shared out by need, and none stays empty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.geometry import Region
+
+from specscope.views.panels.findings import rows_per_finding
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from specscope.views.frame import Frame
+
+HEADER: Final = 1
+VERDICT: Final = 4
+KEYS: Final = 1
+TWO_COLUMNS: Final = 100
+"""From this width on, panels stand side by side."""
+GUTTER: Final = 2
+TAPE_IDEAL: Final = 17
+"""A title, fifteen rows for the usual width of fifteen, and the row under the bars."""
+CHART_IDEAL: Final = 12
+REQUEST_STEP: Final = 4
+"""The requests' share grows by so many rows at once, so that the screen does not shift with every request."""
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Panels side by side, and how many rows they want.
+
+    Attributes:
+        panels: from left to right.
+        least: without so many rows the band is left out.
+        want: what it is content with.
+    """
+
+    panels: tuple[str, ...]
+    least: int
+    want: int
+
+
+def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
+    """The region of every panel that is shown; a panel that is not in it is hidden."""
+    verdict = min(VERDICT, max(1, height - HEADER - KEYS - 8))
+    places = {"header": Region(0, 0, width, HEADER), "verdict": Region(0, HEADER, width, verdict)}
+    y = HEADER + verdict
+    bands = _bands(width, frame)
+    rows = share_out(height - y - KEYS, bands)
+    for name in ORDER:
+        band = bands.get(name)
+        if band is not None and rows.get(name):
+            places |= _side_by_side(band.panels, y, width, rows[name])
+            y += rows[name]
+    places["keys"] = Region(0, height - KEYS, width, KEYS)
+    return places
+
+
+ORDER: Final = ("tape", "charts", "slots", "sources", "requests", "findings")
+"""The bands from the top down."""
+
+CLAIMS: Final = ("tape", "findings", "slots", "requests", "charts", "sources")
+"""Who is served first when rows are scarce."""
+
+
+def _bands(width: int, frame: Frame) -> dict[str, Band]:
+    target = frame.target
+    two = width >= TWO_COLUMNS
+    slots = max(1, len(target.slots) if target is not None else 0)
+    sources = len(target.sources) if target is not None else 0
+    requests = -(-len(target.requests if target is not None else ()) // REQUEST_STEP) * REQUEST_STEP
+    bands = {
+        "slots": Band(("slots",), 2, 1 + slots),
+        "requests": Band(("requests",), 3, 1 + max(REQUEST_STEP, requests)),
+    }
+    if sources:
+        bands["sources"] = Band(("sources",), 2, 1 + sources)
+    if two and sources and width >= 2 * TWO_COLUMNS - 10:
+        del bands["sources"]
+        bands["slots"] = Band(("slots", "sources"), 2, 1 + max(slots, sources))
+    if frame.speculating is not False:
+        bands["tape"] = Band(("tape",), 5, TAPE_IDEAL)
+        charts = ("positions", "lengths") if two else ("positions",)
+        bands["charts"] = Band(charts, 6, CHART_IDEAL)
+    if frame.findings:
+        per = rows_per_finding(width)
+        bands["findings"] = Band(("findings",), 1 + per, 1 + per * len(frame.findings))
+    return bands
+
+
+def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
+    """Rows by band: first the least of each in order of claim, then what each wants, then the rest.
+
+    What nobody wants goes to the tape, whose bars take any height, else to the requests.
+    """
+    claims = [name for name in CLAIMS if name in bands]
+    rows: dict[str, int] = {}
+    for name in claims:
+        if bands[name].least <= room:
+            rows[name] = bands[name].least
+            room -= rows[name]
+    while room > 0 and _grow(rows, bands, claims):
+        room -= 1
+    if room > 0 and rows:
+        _give_rest(rows, room)
+    return rows
+
+
+def _grow(rows: dict[str, int], bands: dict[str, Band], claims: Iterable[str]) -> bool:
+    """One more row to the band that is furthest from content; whether any took it."""
+    hungry = [name for name in claims if name in rows and rows[name] < bands[name].want]
+    if not hungry:
+        return False
+    rows[min(hungry, key=lambda name: rows[name] / bands[name].want)] += 1
+    return True
+
+
+def _give_rest(rows: dict[str, int], room: int) -> None:
+    if "tape" in rows:
+        charts = room // 3 if "charts" in rows else 0
+        rows["tape"] += room - charts
+        if charts:
+            rows["charts"] += charts
+    else:
+        rows["requests" if "requests" in rows else next(iter(rows))] += room
+
+
+def _side_by_side(panels: tuple[str, ...], y: int, width: int, height: int) -> dict[str, Region]:
+    each = (width - GUTTER * (len(panels) - 1)) // len(panels)
+    regions = {name: Region(i * (each + GUTTER), y, each, height) for i, name in enumerate(panels)}
+    last = panels[-1]
+    regions[last] = regions[last].grow((0, width - regions[last].right, 0, 0))
+    return regions

@@ -1,0 +1,121 @@
+"""One row of text with styles, written left to right and cut to a width in cells."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Self
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from rich.style import Style
+
+_TWINS: Final = str.maketrans(
+    {
+        "≠": "!=",
+        "—": "-",
+        "…": "~",
+        "·": ":",
+        "°": "^",
+        "─": "-",
+        "│": "|",
+        "┃": "|",
+        "╎": "|",
+        "┼": "+",
+        "┊": "'",
+        "█": "#",
+        "▉": "#",
+        "▊": "#",
+        "▋": "#",
+        "▌": "#",
+        "▍": " ",
+        "▎": " ",
+        "▏": " ",
+        "▇": "#",
+        "▆": "#",
+        "▅": "#",
+        "▄": "#",
+        "▃": " ",
+        "▂": " ",
+        "▁": " ",
+        "░": ".",
+        "✖": "X",
+        "●": "*",
+        "○": "o",
+        "✓": "v",
+        "↑": "^",
+        "↓": "v",
+    }
+)
+"""What stands for a character where only ASCII may be drawn."""
+
+
+def printable(text: str) -> str:
+    """Text from outside, made harmless: no control characters, no escapes, no changes of direction."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
+
+
+def ascii_text(text: str) -> str:
+    """The text in ASCII; a character without a twin becomes as many ``?`` as it has cells."""
+    twin = text.translate(_TWINS)
+    return twin if twin.isascii() else "".join(c if c.isascii() else "?" * cell_len(c) for c in twin)
+
+
+def ascii_cells(text: str) -> str:
+    """The text in ASCII, every character as wide as it was."""
+    return "".join(c if c.isascii() else ascii_text(c)[: cell_len(c)].ljust(cell_len(c)) for c in text)
+
+
+class Line:
+    """A row being written."""
+
+    __slots__ = ("_ascii", "cells", "segments")
+
+    def __init__(self, *, ascii_only: bool = False) -> None:
+        self._ascii = ascii_only
+        self.segments: list[Segment] = []
+        self.cells = 0
+
+    def add(self, text: str, style: Style) -> Self:
+        """Write text at the end."""
+        text = printable(text)
+        if self._ascii and not text.isascii():
+            text = ascii_text(text)
+        if text:
+            self.segments.append(Segment(text, style))
+            self.cells += cell_len(text)
+        return self
+
+    def right(self, text: str, width: int, style: Style) -> Self:
+        """Write text right-aligned in ``width`` cells; longer text keeps its full length."""
+        return self.add(" " * max(0, width - cell_len(text)) + text, style)
+
+    def left(self, text: str, width: int, style: Style) -> Self:
+        """Write text left-aligned in ``width`` cells; longer text is cut."""
+        return self.add(shorten(text, width).ljust(width), style)
+
+    def fill(self, to: int, character: str, style: Style) -> Self:
+        """Repeat a character up to column ``to``."""
+        return self.add(character * max(0, to - self.cells), style)
+
+    def append(self, other: Line) -> Self:
+        """Write another line at the end."""
+        self.segments += other.segments
+        self.cells += other.cells
+        return self
+
+    def strip(self, width: int) -> Strip:
+        """The row, exactly ``width`` cells: cut with an ellipsis, or filled with blanks."""
+        strip = Strip(self.segments, self.cells)
+        if self.cells > width > 0:
+            mark = "~" if self._ascii else "…"
+            return Strip([*strip.crop(0, width - 1), Segment(mark, self.segments[-1].style)], width)
+        return strip.adjust_cell_length(width)
+
+
+def shorten(text: str, width: int) -> str:
+    """Text cut to ``width`` cells, an ellipsis showing that it was."""
+    if cell_len(text) <= width:
+        return text
+    return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""

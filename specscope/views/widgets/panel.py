@@ -1,0 +1,90 @@
+"""The part all panels share: draw rows from a frame, and repaint only the rows that changed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.geometry import Region
+from textual.strip import Strip
+from textual.widget import Widget
+
+if TYPE_CHECKING:
+    from specscope.views.frame import Frame
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+
+class Panel(Widget):
+    """A rectangle of the screen that shows one thing.
+
+    A panel says how to draw itself (:meth:`draw`) and may say what its picture depends on (:meth:`watched`), so
+    that a dear picture is not drawn again when none of that changed. It looks at the frame it is handed and at
+    nothing else.
+    """
+
+    DEFAULT_CSS: ClassVar[str] = "Panel { position: absolute; width: 0; height: 0; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._frame: Frame | None = None
+        self._ink: Ink | None = None
+        self._drawn_from: object = None
+        self._rows: list[Strip] = []
+
+    # --- what a panel says ----------------------------------------------------------------------------------------
+
+    def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
+        """The rows, at most ``height``; missing ones stay empty."""
+        raise NotImplementedError
+
+    def watched(self, frame: Frame) -> object:
+        """What the picture depends on, compared with ``==``; by default the whole frame."""
+        return frame
+
+    # --- what all panels do ---------------------------------------------------------------------------------------
+
+    def place(self, region: Region | None) -> None:
+        """Take up this part of the screen; None hides the panel."""
+        self.display = region is not None
+        if region is not None and region != self._placed():
+            self.styles.offset = (region.x, region.y)
+            self.styles.width = region.width
+            self.styles.height = region.height
+
+    def _placed(self) -> Region:
+        offset, width, height = self.styles.offset, self.styles.width, self.styles.height
+        wide, high = (int(scalar.value) if scalar is not None else 0 for scalar in (width, height))
+        return Region(int(offset.x.value), int(offset.y.value), wide, high)
+
+    def show(self, frame: Frame, ink: Ink) -> None:
+        """Show this frame."""
+        self._frame, self._ink = frame, ink
+        if self.display:
+            self._redraw()
+
+    def on_resize(self) -> None:
+        """Draw at the new size."""
+        self._redraw()
+
+    def _redraw(self) -> None:
+        frame, ink, (width, height) = self._frame, self._ink, self.size
+        if frame is None or ink is None or not width or not height:
+            return
+        drawn_from = (self.watched(frame), ink, width, height)
+        if drawn_from == self._drawn_from:
+            return
+        self._drawn_from = drawn_from
+        drawn = self.draw(frame, ink, width, height)[:height]
+        rows = [row if isinstance(row, Strip) else row.strip(width) for row in drawn]
+        rows += [Strip.blank(width)] * (height - len(rows))
+        before, self._rows = self._rows, rows
+        if len(before) != height:
+            self.refresh()
+            return
+        changed = [Region(0, y, width, 1) for y in range(height) if before[y] != rows[y]]
+        if changed:
+            self.refresh(*changed)
+
+    def render_line(self, y: int) -> Strip:
+        """One row of the picture."""
+        return self._rows[y] if y < len(self._rows) else Strip.blank(self.size.width)

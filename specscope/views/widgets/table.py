@@ -1,0 +1,77 @@
+"""Tables of text: a heading that is also the panel's title, and columns that give way when there is no room."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from specscope.views.widgets.line import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from rich.style import Style
+
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumn(Generic[T]):
+    """One column.
+
+    Attributes:
+        head: its heading.
+        width: cells; longer texts are cut, except in the last column, which takes what room is left.
+        write: the text and style for an item.
+        rank: columns of the highest rank are left out first.
+        left: aligned to the left.
+    """
+
+    head: str
+    width: int
+    write: Callable[[T, Ink], tuple[str, Style]]
+    rank: int = 0
+    left: bool = False
+
+
+def fitting(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T]]:
+    """The columns that fit into ``width`` cells."""
+    kept = list(columns)
+    while len(kept) > 1 and sum(c.width + 1 for c in kept) > width:
+        kept.remove(max(reversed(kept), key=lambda c: c.rank))
+    return kept
+
+
+def heading(name: str, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:
+    """The heading row; the name stands over the first column, which needs room for it."""
+    line = ink.line().add("─ ", ink.faint).add(name, ink.title).add(" ", ink.faint)
+    line.fill(columns[0].width, "─", ink.faint)
+    for column in columns[1:]:
+        room = column.width + 1 - len(column.head) - 2
+        if column.left:
+            line.add(" " + column.head + " ", ink.muted).add("─" * room, ink.faint)
+        else:
+            line.add("─" * (room + 1) + " ", ink.faint).add(column.head, ink.muted)
+    if line.cells < width:
+        line.add(" ", ink.faint)
+    return line.fill(width, "─", ink.faint)
+
+
+def row(item: T, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:
+    """The row of one item."""
+    line = ink.line()
+    for number, column in enumerate(columns):
+        text, style = column.write(item, ink)
+        room = column.width
+        if number:
+            line.add(" ", ink.faint)
+            if number == len(columns) - 1 and column.left:
+                room = max(room, width - line.cells)
+        if column.left:
+            line.left(text, room, style)
+        else:
+            line.right(shorten(text, room), room, style)
+    return line

@@ -1,0 +1,168 @@
+"""The command line and environment of a server, read the way the server reads them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from specscope.flags import VERBOSITY_ALL, Given, ServerFlags, parse_flags, server_arguments
+from specscope.flags.parse import NAMES, REMOVED, WORDS
+
+
+def told(line: str, env: dict[str, str] | None = None) -> ServerFlags:
+    return parse_flags(["llama-server", *line.split()], env)
+
+
+def test_nothing_told_is_nothing_known() -> None:
+    assert told("") == ServerFlags()
+    assert parse_flags([]) == ServerFlags()
+
+
+@pytest.mark.parametrize(
+    ("line", "field", "value"),
+    [
+        ("-m a.gguf", "model", "a.gguf"),
+        ("-md d.gguf", "draft_model", "d.gguf"),
+        ("--model-draft d.gguf", "draft_model", "d.gguf"),
+        ("--spec-draft-model d.gguf", "draft_model", "d.gguf"),
+        ("--spec_draft_model d.gguf", "draft_model", "d.gguf"),
+        ("-hfd u/m:Q4", "draft_repo", "u/m:Q4"),
+        ("--draft-p-min 0.75", "spec_draft_p_min", 0.75),
+        ("--spec-draft-n-max 16", "spec_draft_n_max", 16),
+        ("--spec-draft-n-max 3 --spec-draft-n-max 7", "spec_draft_n_max", 7),
+        ("--spec-draft-n-min 0", "spec_draft_n_min", 0),
+        ("--spec-synth-rates 0.9,0.5,.25", "spec_synth_rates", (0.9, 0.5, 0.25)),
+        ("--spec-synth-len 3.5", "spec_synth_len", 3.5),
+        ("--no-spec-draft-backend-sampling", "spec_draft_backend_sampling", False),
+        ("--spec-draft-backend-sampling", "spec_draft_backend_sampling", True),
+        ("--metrics", "metrics", True),
+        ("--no-slots", "slots", False),
+        ("-v", "verbosity", VERBOSITY_ALL),
+        ("-lv 4", "verbosity", 4),
+        ("--spec-default", "spec_types", ("ngram-mod",)),
+        ("--api-key abc", "has_api_key", True),
+        ("--no-mmproj", "mmproj_auto", False),
+        ("-c 8192abc", "ctx", 8192),  # std::stoi stops at the first character that is no digit
+    ],
+)
+def test_a_flag_and_its_aliases(line: str, field: str, value: object) -> None:
+    flags = told(line)
+    assert getattr(flags, field) == value
+    assert flags.origins[field] == "command line"
+    assert (flags.unknown, flags.malformed) == ((), ())
+
+
+def test_the_command_line_overrides_the_environment() -> None:
+    env = {"LLAMA_ARG_PORT": "1", "LLAMA_ARG_CTX_SIZE": "512", "LLAMA_ARG_MIN_P": "0.1", "LLAMA_ARG_TOP_K": "9"}
+    flags = told("--port 2 --top-k 40", env)
+    assert (flags.port, flags.ctx) == (2, 512)
+    assert flags.origins == {"port": "command line", "ctx": "environment"}
+    assert flags.sampling == {"min_p": Given(0.1, "environment"), "top_k": Given(40, "command line")}
+
+
+def test_types_add_up_and_none_switches_nothing_off() -> None:
+    flags = told("--spec-type none --spec-type draft-dflash,ngram-mod", {"LLAMA_ARG_SPEC_TYPE": "ngram-simple"})
+    assert flags.spec_types == ("ngram-simple", "none", "draft-dflash", "ngram-mod")
+    assert flags.spec_types_environment == ("ngram-simple",)
+
+
+@pytest.mark.parametrize(
+    ("env", "slots"),
+    [
+        ({"LLAMA_ARG_ENDPOINT_SLOTS": "off"}, False),
+        ({"LLAMA_ARG_ENDPOINT_SLOTS": "enabled"}, True),
+        ({"LLAMA_ARG_NO_ENDPOINT_SLOTS": "anything"}, False),
+        ({}, None),
+    ],
+)
+def test_yes_and_no_in_the_environment(env: dict[str, str], slots: bool | None) -> None:
+    assert told("", env).slots is slots
+
+
+def test_a_bare_flag_in_the_environment_counts_only_when_true() -> None:
+    assert told("", {"LLAMA_ARG_ENDPOINT_METRICS": "1"}).metrics is True
+    assert told("", {"LLAMA_ARG_ENDPOINT_METRICS": "0"}).metrics is None
+
+
+def test_old_names_are_listed_with_their_values() -> None:
+    flags = told("--draft-max 16 --draft_min 2 -cd 4096", {"LLAMA_ARG_DRAFT_P_MIN": "0.5"})
+    assert flags.removed == {
+        "LLAMA_ARG_DRAFT_P_MIN": "0.5",
+        "--draft-max": "16",
+        "--draft-min": "2",
+        "-cd": "4096",
+    }
+    assert flags.spec_draft_n_max is None
+
+
+def test_the_equals_form_is_refused_by_servers_and_named_here() -> None:
+    flags = told("--port=18179 --mine=1 -c 5")
+    assert (flags.equals_form, flags.unknown, flags.port, flags.ctx) == (("--port",), ("--mine",), None, 5)
+
+
+def test_values_that_look_like_flags_are_values() -> None:
+    flags = parse_flags(["llama-server", "--chat-template", "--port", "-n", "-1", "--seed", "-1", "--lora", "-m"])
+    assert (flags.port, flags.model, flags.unknown) == (None, None, ())
+    assert flags.sampling == {"seed": Given(-1, "command line")}
+
+
+def test_what_cannot_be_read_is_malformed_and_changes_nothing() -> None:
+    flags = told("--port 8081 --port many --temp 1e999 --spec-synth-rates 0.5,, --min-p")
+    assert flags.port == 8081
+    assert flags.malformed == ("--port", "--temp", "--spec-synth-rates", "--min-p")
+
+
+@pytest.mark.parametrize(
+    ("argv", "rest"),
+    [
+        (["/usr/bin/llama-server", "-m", "x"], ["-m", "x"]),
+        (["llama", "serve", "-m", "x"], ["serve", "-m", "x"]),
+        (["/venv/bin/python3.12", "-u", "-X", "dev", "-m", "host", "-m", "x"], ["-m", "x"]),
+        (["python", "-mhost", "-m", "x"], ["-m", "x"]),
+        (["python", "serve.py", "-m", "x"], ["-m", "x"]),
+        (["python", "-m"], []),
+        (["python"], []),
+        ([], []),
+    ],
+)
+def test_what_python_itself_takes_is_passed_over(argv: list[str], rest: list[str]) -> None:
+    assert list(server_arguments(argv)) == rest
+
+
+def test_no_name_is_in_two_tables() -> None:
+    assert not set(NAMES) & set(WORDS)
+    assert not set(NAMES) & set(REMOVED)
+    assert not set(WORDS) & set(REMOVED)
+    assert {flag.field for flag, _ in NAMES.values() if not flag.sampling} <= set(ServerFlags.__struct_fields__)
+
+
+ARGUMENTS = st.one_of(
+    st.sampled_from(sorted([*NAMES, *REMOVED, *list(WORDS)[:20]])),
+    st.text(max_size=8),
+    st.sampled_from(["1", "-1", "0.5", "none", "a,b", "", "--", "-", "--x=1", "99999999999999999999"]),
+)
+VARIABLES = st.dictionaries(
+    st.sampled_from(sorted({flag.env for flag, _ in NAMES.values() if flag.env} | {"LLAMA_ARG_NO_JINJA"})),
+    st.one_of(st.text(max_size=8), st.sampled_from(["1", "0", "true", "off", "7", "0.25"])),
+)
+
+
+@given(argv=st.lists(ARGUMENTS, max_size=12), env=st.one_of(st.none(), VARIABLES))
+def test_any_words_are_read(argv: list[str], env: dict[str, str] | None) -> None:
+    flags = parse_flags(argv, env)
+    assert set(flags.origins) <= set(ServerFlags.__struct_fields__)
+    assert flags.spec_types[: len(flags.spec_types_environment)] == flags.spec_types_environment
+
+
+@given(argv=st.lists(ARGUMENTS, max_size=8), port=st.integers(0, 65535))
+def test_the_last_port_wins_whatever_came_before(argv: list[str], port: int) -> None:
+    # Two words that no flag reads keep the one before from taking `--port` as its value.
+    assert parse_flags(["llama-server", *argv, "x", "x", "--port", str(port)]).port == port
+
+
+@given(env=VARIABLES)
+def test_the_environment_alone_sets_only_what_it_names(env: dict[str, str]) -> None:
+    flags = parse_flags(["llama-server"], env)
+    assert set(flags.origins.values()) <= {"environment"}
+    assert all(one.origin == "environment" for one in flags.sampling.values())

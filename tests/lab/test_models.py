@@ -1,0 +1,100 @@
+"""The models: built once, the same every time, whole or not there."""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import TYPE_CHECKING, Any, Never
+
+import pytest
+
+from specscope.lab.errors import DemoMissingError
+from specscope.lab.gguf_writer import written_atomically
+from specscope.lab.models import ModelSpec, cache_dir, model_path
+from specscope.lab.vocabulary import lab_vocabulary
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from specscope.lab.families import Family
+
+FAMILIES = ("target", "dflash", "draft", "mamba")
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@pytest.fixture
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    return tmp_path
+
+
+def test_the_vocabulary_has_300_tokens_and_each_once() -> None:
+    vocabulary = lab_vocabulary()
+    assert len(vocabulary.tokens) == len(vocabulary.types) == 300
+    assert len(set(vocabulary.tokens)) == 300
+    assert all("".join(merge.split(" ")) in vocabulary.tokens for merge in vocabulary.merges)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_model_is_the_same_wherever_it_is_built(
+    family: Family, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digests = set()
+    for place in ("one", "two"):
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+        digests.add(_digest(model_path(ModelSpec(family))))
+    assert len(digests) == 1
+
+
+def test_a_model_that_is_there_is_used_as_it_is(empty_cache: Path) -> None:
+    path = model_path(ModelSpec("target"))
+    path.write_bytes(b"touched")
+    assert model_path(ModelSpec("target")).read_bytes() == b"touched"
+
+
+def test_sampling_defaults_make_another_file(empty_cache: Path) -> None:
+    plain, tuned = model_path(ModelSpec("target")), model_path(ModelSpec("target", sampling={"min_p": 0.0}))
+    assert plain != tuned
+    assert b"general.sampling.min_p" in tuned.read_bytes()
+    assert b"general.sampling" not in plain.read_bytes()
+
+
+def test_builders_at_once_leave_whole_models_and_nothing_else(empty_cache: Path) -> None:
+    specs = [ModelSpec(family) for family in FAMILIES] * 2
+    with ProcessPoolExecutor(4, mp_context=get_context("spawn")) as pool:
+        paths = set(pool.map(model_path, specs))
+    assert set(cache_dir().iterdir()) == paths
+    assert len(paths) == len(FAMILIES)
+
+
+def test_a_build_that_fails_leaves_no_file(tmp_path: Path) -> Never:
+    path = tmp_path / "model.gguf"
+
+    def build() -> None:
+        with written_atomically(path) as part:
+            part.write_bytes(b"half a model")
+            raise RuntimeError("midway")
+
+    with pytest.raises(RuntimeError, match="midway"):
+        build()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_without_the_demo_packages_the_error_says_what_to_install(
+    empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    importing = builtins.__import__
+
+    def refuse(name: str, *args: Any) -> object:  # noqa: ANN401 - as __import__:
+        if name == "gguf":
+            raise ModuleNotFoundError("No module named 'gguf'", name="gguf")
+        return importing(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(DemoMissingError, match=r"pip install 'specscope\[demo\]'"):
+        model_path(ModelSpec("target"))
