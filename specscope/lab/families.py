@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Family: TypeAlias = Literal["target", "dflash", "draft", "mamba"]
 Size: TypeAlias = Literal["quick", "paying"]
 
-FILE_TYPES: dict[WeightType, int] = {"f32": 0, "f16": 1, "q4_0": 2}  # llama_ftype
+FILE_TYPES: dict[WeightType, int] = {"f32": 0, "q4_0": 2}  # llama_ftype
 BLOCK_SIZE = 16
 CONTEXT = 32_768
 EMBEDDING_RMS = 1.0
@@ -49,9 +49,9 @@ class Shape:
 
 SHAPES: dict[Size, Shape] = {
     "quick": Shape(128, 4, 256, 2, 1, 1, 1, (0, 2), "q4_0"),
-    # Half-precision weights make one token cost a pass over the file: a few more in the same pass are cheap, as
-    # on a GPU. Quantized ones are bound by arithmetic on a CPU, and drafting then hardly pays.
-    "paying": Shape(512, 8, 1536, 8, 4, 1, 1, (1, 4, 6), "f16"),
+    # With weights of full precision a token costs a pass over memory, and a few more tokens in the same pass are
+    # cheap, as on a GPU. Quantized ones are bound by arithmetic on a CPU, and drafting then hardly pays.
+    "paying": Shape(512, 6, 1536, 8, 4, 1, 1, (1, 3, 4), "f32"),
 }
 
 

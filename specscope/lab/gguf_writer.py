@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Bytes = NDArray[np.uint8]
     Floats = NDArray[np.float32]
 
-WeightType: TypeAlias = Literal["q4_0", "f16", "f32"]
+WeightType: TypeAlias = Literal["q4_0", "f32"]
 
 Q4_0_BLOCK = 32  # weights per block: one float16 scale, then 16 bytes of two weights each
 LEVELS = 15  # a random weight is one of these, spaced evenly around zero
@@ -117,8 +117,8 @@ class GgufFile:
         if self._weights == "q4_0":
             self._writer.add_tensor(name, self._packed(levels, step), raw_dtype=self._q4_0)
         else:
-            values = (levels.astype(np.float32) - _ZERO_LEVEL) * step
-            self._writer.add_tensor(name, values.astype(np.float16 if self._weights == "f16" else np.float32))
+            values: Floats = (levels.astype(np.float32) - np.float32(_ZERO_LEVEL)) * np.float32(step)
+            self._writer.add_tensor(name, values)
 
     def _packed(self, levels: Bytes, step: float) -> Bytes:
         """Returns levels in Q4_0: for each 32 a float16 scale, then 16 bytes of two levels each."""

@@ -187,7 +187,7 @@ class CycleBook:
         request.prompt_ms = e.prompt_ms
         request.generated = e.generated if e.generated is not None else request.generated
         request.generated_ms = e.generated_ms
-        self.add_plain(request, e.at, request.settle_plain())
+        self.add_plain(request, e.at, request.settle_plain(), timed=True)
         self.finish(request, e.at)
         self._stopped_by_limit(request)
         return request
@@ -224,7 +224,7 @@ class CycleBook:
         request.prompt_ms = e.prompt_ms if e.prompt_ms is not None else request.prompt_ms
         request.cached_tokens = e.cached_tokens if e.cached_tokens is not None else request.cached_tokens
         request.ttft_ms = e.ttft_ms
-        self.add_plain(request, e.at, request.settle_plain())
+        self.add_plain(request, e.at, request.settle_plain(), timed=True)
         self.finish(request, e.at, e.stop or "finished")
 
     def _of_stream(self, stream: str, slot: int | None, at: float) -> Request | None:

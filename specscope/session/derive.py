@@ -80,11 +80,18 @@ def _totals(fold: TargetFold, cycle_evidence: Evidence) -> Totals:
         return _counted(referee, tally)
     if cycle_evidence == "polled":
         return _captured(tally, "polled")
-    if tally.plain_steps:
-        return Totals(
-            evidence="polled", plain_steps=tally.plain_steps, generated=tally.tokens, tau=tally.tokens / tally.steps
-        )
-    return Totals()
+    return _plain(tally, referee) if tally.plain_steps else Totals()
+
+
+def _plain(tally: Tally, referee: RefereeBook) -> Totals:
+    """A server that does not draft: every step gains one token."""
+    counted = referee.generated()
+    return Totals(
+        evidence="polled" if counted is None else "counted",
+        plain_steps=tally.plain_steps if counted is None else counted,
+        generated=tally.tokens if counted is None else counted,
+        tau=tally.tokens / tally.steps,
+    )
 
 
 def _captured(tally: Tally, evidence: Evidence) -> Totals:

@@ -119,7 +119,8 @@ class SlotBook:
         if track.speculative is False:
             self.book.add_plain(request, at, gain, timed=True)
         elif self.cycles_elsewhere or request.outranks("polled"):
-            self.book.add_plain(request, at, request.note_poll(at, decoded))
+            before_cycles = not request.cycle_tokens
+            self.book.add_plain(request, at, request.note_poll(at, decoded), timed=before_cycles)
         elif gain > 0:
             self._polled_cycle(request, e, gain)
 

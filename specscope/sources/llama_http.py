@@ -75,6 +75,7 @@ class HttpSource:
     _scraped_releases: int = 0
     _metrics_off: bool = False
     _scraping: bool = False
+    _woken: bool = False
     _emit: Emit = field(default=lambda _: None)
     _client: httpx.AsyncClient = field(init=False)
 
@@ -92,7 +93,8 @@ class HttpSource:
             self.poller.wake()
 
     def wake(self) -> None:
-        """A request began, says another source: look now."""
+        """A request began, says another source: look now, and read the counters when it is over."""
+        self._woken = True
         if self.poller is not None:
             self.poller.wake()
 
@@ -116,7 +118,7 @@ class HttpSource:
         poller = self.poller
         deadline = self.clock.now() + FINISH_S
         while poller is not None and poller.failure is None and self.clock.now() < deadline:
-            worked = poller.last_busy is not None and poller.last_busy > self._scraped_at
+            worked = self._woken or (poller.last_busy is not None and poller.last_busy > self._scraped_at)
             if not worked and not self._scraping:
                 return
             await asyncio.sleep(LOOK_S)
@@ -247,7 +249,7 @@ class HttpSource:
     async def _scrape_when_due(self, poller: SlotPoller) -> None:
         now = self.clock.now()
         idle = poller.idle_since is not None and now - poller.idle_since > IDLE_BEFORE_SCRAPE_S
-        worked = poller.last_busy is not None and poller.last_busy > self._scraped_at
+        worked = self._woken or (poller.last_busy is not None and poller.last_busy > self._scraped_at)
         released = poller.watch.releases > self._scraped_releases
         busy_due = released and now - self._scraped_at > BUSY_SCRAPE_S
         live_due = self.live_metrics_s is not None and now - self._scraped_at > self.live_metrics_s
@@ -260,6 +262,7 @@ class HttpSource:
         if self._metrics_off:
             return
         self._scraping = True
+        self._woken = False
         try:
             await self._scrape_now()
         finally:

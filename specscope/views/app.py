@@ -77,7 +77,6 @@ class SpecscopeApp(App[None]):
         for theme in OWN:
             self.register_theme(theme)
         self.theme = settings.theme if settings.theme in self.available_themes else DARK.name
-        self.theme_changed_signal.subscribe(self, self._theme_changed)  # type: ignore[arg-type]
 
     def get_line_filters(self) -> Sequence[LineFilter]:
         """Without colour nothing else may turn dim writing into a colour, so that filter stands alone."""
@@ -85,6 +84,7 @@ class SpecscopeApp(App[None]):
 
     def on_mount(self) -> None:
         """Start pumping and painting."""
+        self.theme_changed_signal.subscribe(self, self._theme_changed)  # type: ignore[arg-type]
         if self._settings.theme not in (None, self.theme):
             self._say(f"no theme {self._settings.theme!r}: {', '.join(sorted(self.available_themes))}")
         self.run_worker(self._pump(), name="pump", exit_on_error=False)

@@ -28,13 +28,13 @@ class Lengths(Panel):
         cycles = sum(histogram)
         if target is None or not cycles:
             return [ink.rule("accepted length", width, "no cycle seen yet")]
-        said = f"% of {whole(cycles)} cycles accepting exactly n {MARKS[target.cycle_evidence]}"
+        said = f"% of {whole(cycles)} cycles accepting n {MARKS[target.cycle_evidence]}"
         most = max(histogram)
         columns = [
             Column(label=str(length), share=count / most, number=_number(count / cycles))
             for length, count in enumerate(histogram)
         ]
-        return [ink.rule("accepted length", width, said), *column_chart(columns, ink, width - 1, height - 1, ink.slots[0])]
+        return [ink.rule("accepted length", width, said), *column_chart(columns, ink, width - 1, height - 1)]
 
 
 def _number(share: float) -> str:

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 PARTS_BY: Final = 0.005
 """The two rates are shown apart from half a percent of difference on."""
 
+GHOST_TOLD: Final = 60
+"""Narrower titles have no room for what the faint part of a column is."""
+
 
 class Positions(Panel):
     """A column per draft position."""
@@ -32,9 +35,9 @@ class Positions(Panel):
         if target is None or not survival:
             return [ink.rule("position survival", width, "no cycle seen yet")]
         parted = any(_parts(rate) for rate in survival)
-        said = f"% of cycles accepting at least n {MARKS[target.totals.evidence]}"
-        if parted:
-            said += " ░ of drafts that wide"
+        said = f"% of cycles accepting ≥n {MARKS[target.totals.evidence]}"
+        if parted and width >= GHOST_TOLD:
+            said += " ░ of drafts ≥n wide"
         columns = [
             Column(
                 label=str(number),
@@ -44,7 +47,7 @@ class Positions(Panel):
             )
             for number, rate in enumerate(survival, 1)
         ]
-        return [ink.rule("position survival", width, said), *column_chart(columns, ink, width - 1, height - 1, ink.accepted)]
+        return [ink.rule("position survival", width, said), *column_chart(columns, ink, width - 1, height - 1)]
 
 
 def _parts(rate: PositionRate) -> bool:

@@ -100,7 +100,7 @@ COLUMNS: Final[tuple[TableColumn[RequestRow], ...]] = (
     TableColumn("task", 7, _task, rank=2),
     TableColumn("prompt", 8, _prompt),
     TableColumn("cached", 8, _cached, rank=4),
-    TableColumn("made", 7, _generated),
+    TableColumn("generated", 9, _generated),
     TableColumn("ttft", 8, _ttft, rank=1),
     TableColumn("tok/s", 7, _speed),
     TableColumn("tau", 6, _tau),

@@ -22,10 +22,10 @@ class Sources(Panel):
     NAME: ClassVar[str] = "sources"
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
-        """A title and the rows, lost sources first when not all fit."""
+        """A title and the rows, those that are off first when not all fit."""
         sources = frame.target.sources if frame.target is not None else ()
         lost = sum(s.state == "lost" for s in sources)
-        said = f"{len(sources)} known" + (f", {lost} LOST" if lost else "")
+        said = f"{len(sources)} known" + (f", {lost} off" if lost else "")
         shown = sorted(sources, key=lambda s: s.state != "lost")[: height - 1] if len(sources) > height - 1 else sources
         return [ink.rule("sources", width, said), *(_row(source, frame.now, ink, width) for source in shown)]
 
@@ -34,7 +34,7 @@ def _row(source: SourceView, now: float, ink: Ink, width: int) -> Line:
     attached = source.state == "attached"
     line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
     line.left(source.name, 9, ink.text)
-    state = source.tier if attached else f"LOST {span(now - source.since)}"
+    state = source.tier if attached else f"off {span(now - source.since)}"
     line.add(" ", ink.text).left(state, 10, ink.text if attached else ink.bad)
     if source.missed:
         line.add(f" {whole(source.missed)} missed", ink.warn)

@@ -64,6 +64,9 @@ ORDER: Final = ("tape", "charts", "slots", "sources", "requests", "findings")
 CLAIMS: Final = ("tape", "findings", "slots", "requests", "charts", "sources")
 """Who is served first when rows are scarce."""
 
+WHOLE: Final = ("findings", "slots", "sources")
+"""Bands that are shown whole, as far as half of what is left allows, before the others grow."""
+
 
 def _bands(width: int, frame: Frame) -> dict[str, Band]:
     target = frame.target
@@ -101,6 +104,10 @@ def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
         if bands[name].least <= room:
             rows[name] = bands[name].least
             room -= rows[name]
+    for name in WHOLE:
+        more = min(bands[name].want - rows[name], room // 2) if name in rows else 0
+        rows[name] = rows.get(name, 0) + more
+        room -= more
     while room > 0 and _grow(rows, bands, claims):
         room -= 1
     if room > 0 and rows:

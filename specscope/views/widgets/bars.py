@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 RISING: Final = " ▁▂▃▄▅▆▇█"
 LEVEL: Final = " ▏▎▍▌▋▊▉█"
 EIGHTHS: Final = 8
+LEAST_PITCH: Final = 2
+MOST_PITCH: Final = 8
+"""Cells from one column to the next."""
 
 
 def level_bar(line: Line, share: float, width: int, full: Style, empty: Style) -> Line:
@@ -45,29 +48,29 @@ class Column:
     ghost: float | None = None
 
 
-def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int, bar: Style) -> list[Line]:
-    """Columns with a row of numbers above and a row of labels below.
+def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line]:
+    """Columns over the whole width, with a row of numbers above and a row of labels below.
 
-    Columns are at most 6 cells apart and as many as fit are drawn; numbers are left out where they do not fit.
+    As many columns as fit are drawn; numbers are left out where they do not fit.
     """
     if not columns or height < 1:
         return []
-    pitch = max(2, min(6, width // len(columns)))
-    shown = list(columns)[: width // pitch]
+    shown = list(columns)[: max(1, width // LEAST_PITCH)]
+    pitch = min(MOST_PITCH, width / len(shown))
+    spots = [(round(i * pitch) + 1, round((i + 1) * pitch) - round(i * pitch) - 1) for i in range(len(shown))]
     numbers = all(len(c.number) < pitch for c in shown) and height > 3  # noqa: PLR2004  numbers, a bar, labels
     bar_rows = max(1, height - 1 - numbers)
-    rows: list[Line] = []
-    if numbers:
-        rows.append(_texts([c.number for c in shown], ink, pitch, ink.text))
+    rows = [_texts([c.number for c in shown], spots, ink, ink.text)] if numbers else []
+    thick = int(pitch) - 1
     for row in reversed(range(bar_rows)):
         line = ink.line()
-        for column in shown:
+        for column, (x, _) in zip(shown, spots, strict=True):
             solid = _level(column.share, bar_rows, row)
             ghost = _level(column.ghost or 0.0, bar_rows, row)
-            glyph = RISING[solid] if solid or not ghost else "░"
-            line.add(" " + glyph * (pitch - 1), bar if solid else ink.faint)
+            line.fill(x, " ", ink.faint)
+            line.add((RISING[solid] if solid or not ghost else "░") * thick, ink.accepted if solid else ink.faint)
         rows.append(line)
-    rows.append(_texts([c.label for c in shown], ink, pitch, ink.muted))
+    rows.append(_texts([c.label for c in shown], spots, ink, ink.muted))
     return rows
 
 
@@ -76,8 +79,8 @@ def _level(share: float, rows: int, row: int) -> int:
     return max(0, min(EIGHTHS, eighths - row * EIGHTHS))
 
 
-def _texts(texts: Sequence[str], ink: Ink, pitch: int, style: Style) -> Line:
+def _texts(texts: Sequence[str], spots: Sequence[tuple[int, int]], ink: Ink, style: Style) -> Line:
     line = ink.line()
-    for text in texts:
-        line.add(" " + text.center(pitch - 1), style)
+    for text, (x, cells) in zip(texts, spots, strict=True):
+        line.fill(x, " ", style).add(text.center(cells), style)
     return line

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 _TWINS: Final = str.maketrans(
     {
         "≠": "!=",
+        "≥": ">=",
         "—": "-",
         "…": "~",
         "·": ":",
