@@ -1,7 +1,7 @@
 """Writes GGUF files of random weights: deterministic, in one pass, atomically.
 
-A weight's bytes follow from its seed name and shape alone, so two models that name the same weight share it:
-that is how a draft model becomes the first layers of its target.
+A tensor's weights follow from its name, shape and scale alone, so models that have a tensor in common share its
+weights: that is how a draft model becomes the first layers of its target.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class _Writer(Protocol):
 
 
 class GgufFile:
-    """A GGUF file under construction. Make one with :func:`gguf_file`.
+    """A GGUF file under construction: add keys and tensors, then write it.
 
     Raises:
         DemoMissingError: ``gguf`` or ``numpy`` is not installed.
@@ -94,7 +94,6 @@ class GgufFile:
         cols: int,
         rms: float,
         *,
-        seed: str | None = None,
         zero_rows: Sequence[int] = (),
     ) -> None:
         """Adds a matrix of random weights, of the file's weight type.
@@ -104,12 +103,10 @@ class GgufFile:
             rows: Outputs of the matrix.
             cols: Inputs of the matrix, a multiple of 32.
             rms: Root mean square of the weights, which are uniform over 15 levels around zero.
-            seed: Names the weights; the same seed and shape give the same weights. If left out, the
-                tensor's name.
             zero_rows: Rows whose weights are all zero.
         """
         np = self._np
-        rng = np.random.Generator(np.random.PCG64(zlib.crc32(f"{seed or name}:{rows}x{cols}".encode())))
+        rng = np.random.Generator(np.random.PCG64(zlib.crc32(f"{name}:{rows}x{cols}".encode())))
         levels = rng.integers(1, 1 + LEVELS, (rows, cols), dtype=np.uint8)
         for row in zero_rows:
             levels[row] = _ZERO_LEVEL

@@ -41,7 +41,8 @@ class LabServer:
 
     Args:
         spec: What to run.
-        log_path: Where stdout and stderr go. A temporary file, gone after an orderly stop, if left out.
+        log_path: Where stdout and stderr go. If left out, a temporary file, kept only
+            when a running server died by itself.
         start_timeout_s: Seconds to wait for ``/health``.
     """
 
@@ -105,6 +106,7 @@ class LabServer:
                 await self._until_healthy(port)
             except ServerDiedError as error:
                 if "couldn't bind" not in error.tail or attempt == PORT_ATTEMPTS - 1:
+                    self._discard_log()
                     raise
                 if self.spec.port:
                     raise PortInUseError(self.spec.host, port) from error
@@ -132,14 +134,19 @@ class LabServer:
             with suppress(ProcessLookupError):
                 process.kill()
             await process.wait()
-        if self._log_dir and not died_alone:
-            shutil.rmtree(self._log_dir, ignore_errors=True)
+        if not died_alone:
+            self._discard_log()
 
     def tail(self) -> str:
         """Returns the last lines of the log."""
         with suppress(OSError):
             return "\n".join(self.log_path.read_text(errors="replace").splitlines()[-_TAIL_LINES:])
         return ""
+
+    def _discard_log(self) -> None:
+        """Removes the log if it is a temporary one."""
+        if self._log_dir:
+            shutil.rmtree(self._log_dir, ignore_errors=True)
 
     async def _launch(self, port: int) -> None:
         spec = self.spec

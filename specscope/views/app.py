@@ -9,7 +9,7 @@ from textual.binding import Binding, BindingType
 
 from specscope.session.state import Session
 from specscope.views.feed import Replay
-from specscope.views.frame import Frame, activity_of
+from specscope.views.frame import Frame, activity_of, counts_began
 from specscope.views.ink import Ink, ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.screens.cycles import CyclesScreen
@@ -70,6 +70,7 @@ class SpecscopeApp(App[None]):
         self._timer: Timer | None = None
         self._index = 0
         self._paused: Frame | None = None
+        self._reset_at = 0.0
         self._failure = ""
         self._notice = ""
         self._forget: Timer | None = None
@@ -115,6 +116,7 @@ class SpecscopeApp(App[None]):
             index=self._index,
             findings=findings,
             activity=activity_of(target, session.at),
+            counted_since=counts_began(target, session.started_at, self._reset_at),
             paused=self._paused is not None,
             failure=self._failure,
             pace=self._pace(),
@@ -130,7 +132,7 @@ class SpecscopeApp(App[None]):
 
     def paint(self) -> None:
         """Show the present moment on the screen that is in use, also behind an overlay."""
-        base: Screen[Any] = self.screen_stack[0]
+        base: Screen[Any] | None = next(iter(self.screen_stack), None)
         if isinstance(base, WatchScreen) and base.is_mounted:
             if self._ink is None:
                 self._ink = ink_from(
@@ -193,6 +195,7 @@ class SpecscopeApp(App[None]):
         """Start all counts anew."""
         self.feed.reset()
         self._paused = None
+        self._reset_at = self.frame().now
         self._say("counts start anew; the server's own counters stay as they are")
 
     def action_next_theme(self) -> None:

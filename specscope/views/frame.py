@@ -39,6 +39,7 @@ class Frame:
         target: the server shown; None before any was found.
         index: its place among the session's targets.
         findings: of all targets.
+        counted_since: when the counts of this target began: with the watch, the server's start, or a reset.
         activity: what that server is doing.
         paused: the picture stands still while facts go on being taken in.
         failure: why the feed ended, when it ended in an error.
@@ -51,6 +52,7 @@ class Frame:
     index: int
     findings: tuple[Finding, ...]
     activity: Activity
+    counted_since: float
     paused: bool = False
     failure: str = ""
     pace: str = ""
@@ -72,11 +74,19 @@ class Frame:
         return None if types is None else bool(types)
 
 
+def counts_began(target: Target | None, started_at: float, reset_at: float) -> float:
+    """When counting began: the latest of the watch's start, the server's last restart, and a reset."""
+    restarts = target.restarts[-1:] if target is not None else ()
+    return max(started_at, reset_at, *restarts)
+
+
 def activity_of(target: Target | None, now: float) -> Activity:
     """What a server is doing at ``now``, from its slots, requests and last cycle."""
     if target is None:
         return Activity("nothing yet")
     last = _last_step_at(target)
+    if target.server != "ready" and last is not None:
+        return Activity("no step", max(0.0, now - last))
     if not _busy(target):
         return Activity("nothing yet") if last is None else Activity("idle", max(0.0, now - last))
     if any(s.busy and not s.decoded for s in target.slots) and not any(s.busy and s.decoded for s in target.slots):

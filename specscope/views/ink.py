@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.style import Style
 from textual.color import Color
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
     from specscope.findings.rule import Severity
     from specscope.session.state import Evidence
+
+_HUES: Final = ("primary", "secondary", "accent", "success", "warning", "error")
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -52,7 +54,7 @@ class Ink:
 
     def line(self) -> Line:
         """A new row to write on."""
-        return Line(ascii_only=self.ascii)
+        return Line(self.text, ascii_only=self.ascii)
 
     def rule(self, name: str, width: int, said: str = "") -> Line:
         """The first row of a panel: its name, a few words, and a rule to the right edge."""
@@ -80,32 +82,31 @@ def ink_from(theme: Theme, *, colour: bool, ascii_only: bool) -> Ink:
 
 
 def _coloured(colours: Mapping[str, str], ascii_only: bool) -> Ink:
-    front, ground = Color.parse(colours["foreground"]), Color.parse(colours["background"])
+    named = {name: Color.parse(colours[name]) for name in ("foreground", "background", *_HUES)}
+    front, ground = named["foreground"], named["background"]
 
-    def style(name: str, towards_ground: float = 0.0, *, bold: bool = False) -> Style:
-        colour = Color.parse(colours[name]).blend(ground, towards_ground, alpha=1)
-        return Style(color=colour.rich_color, bold=bold)
+    def style(colour: Color, on: Color = ground, *, bold: bool = False) -> Style:
+        return Style(color=colour.rich_color, bgcolor=on.rich_color, bold=bold)
 
-    rejected = Color.parse(colours["primary"]).blend(ground, 0.68, alpha=1)
-    accepted = Color.parse(colours["primary"])
-    bad = Color.parse(colours["error"])
+    accepted = named["primary"]
+    rejected = accepted.blend(ground, 0.68, alpha=1)
     return Ink(
         ascii=ascii_only,
         colour=True,
-        strong=Style(color=front.rich_color, bold=True),
-        text=style("foreground"),
-        muted=style("foreground", 0.33),
-        faint=style("foreground", 0.72),
-        title=style("primary", bold=True),
-        good=style("success"),
-        warn=style("warning", bold=True),
-        bad=style("error", bold=True),
-        alarm=Style(color=ground.rich_color, bgcolor=bad.rich_color, bold=True),
-        badge=Style(color=ground.rich_color, bgcolor=Color.parse(colours["warning"]).rich_color, bold=True),
-        accepted=Style(color=accepted.rich_color),
-        rejected=Style(color=rejected.rich_color),
-        edge=Style(color=accepted.rich_color, bgcolor=rejected.rich_color),
-        slots=tuple(style(name) for name in ("primary", "accent", "success", "secondary", "warning")),
+        strong=style(front, bold=True),
+        text=style(front),
+        muted=style(front.blend(ground, 0.33, alpha=1)),
+        faint=style(front.blend(ground, 0.72, alpha=1)),
+        title=style(named["primary"], bold=True),
+        good=style(named["success"]),
+        warn=style(named["warning"], bold=True),
+        bad=style(named["error"], bold=True),
+        alarm=style(ground, named["error"], bold=True),
+        badge=style(ground, named["warning"], bold=True),
+        accepted=style(accepted),
+        rejected=style(rejected),
+        edge=style(accepted, rejected),
+        slots=tuple(style(named[name]) for name in ("primary", "accent", "success", "secondary", "warning")),
     )
 
 

@@ -34,7 +34,7 @@ def _captured(target: Target) -> str:
     elif referee.waiting:
         parts.append(f"not yet compared with the server's count: {referee.waiting}")
     if referee.requests_checked:
-        parts.append(f"{whole(referee.requests_checked)} requests = their own totals in the log")
+        parts.append(f"{whole(referee.requests_checked)} requests = log totals")
     if referee.missed:
         parts.append(f"{whole(referee.missed)} missed since, so not exact until the counts agree again")
     return ", ".join(parts)
@@ -47,7 +47,7 @@ def _parted(target: Target) -> str:
         parts += _differences(referee.count)
     if referee.requests_parted:
         checked = whole(referee.requests_checked)
-        parts.append(f"{whole(referee.requests_parted)} of {checked} requests ≠ their own totals in the log")
+        parts.append(f"{whole(referee.requests_parted)} of {checked} requests ≠ log totals")
     if referee.missed:
         parts.append(f"{whole(referee.missed)} missed")
     return "NOT EXACT: " + ", ".join(parts)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from specscope.views.figures import MARKS
 from specscope.views.widgets.bars import Column, column_chart
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from textual.strip import Strip
 
+    from specscope.session.state import Evidence, Target
     from specscope.session.tally import PositionRate
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
@@ -31,12 +34,11 @@ class Positions(Panel):
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the columns; behind each, faintly, the rate among drafts that were wide enough."""
         target = frame.target
-        survival = target.totals.survival if target is not None else ()
-        if target is None or not survival:
+        rates, evidence = _rates(target) if target is not None else ((), "unknown")
+        if not rates:
             return [ink.rule("position survival", width, "no cycle seen yet")]
-        parted = any(_parts(rate) for rate in survival)
-        said = f"% of cycles accepting ≥n {MARKS[target.totals.evidence]}"
-        if parted and width >= GHOST_TOLD:
+        said = f"% of cycles accepting ≥n {MARKS[evidence]}"
+        if width >= GHOST_TOLD and any(_parts(rate) for rate in rates):
             said += " ░ of drafts ≥n wide"
         columns = [
             Column(
@@ -45,10 +47,27 @@ class Positions(Panel):
                 number=f"{100 * rate.share:.0f}",
                 ghost=rate.among_wide if _parts(rate) else None,
             )
-            for number, rate in enumerate(survival, 1)
+            for number, rate in enumerate(rates, 1)
         ]
         return [ink.rule("position survival", width, said), *column_chart(columns, ink, width - 1, height - 1)]
 
 
-def _parts(rate: PositionRate) -> bool:
+class _Rate(NamedTuple):
+    """As the session's rate of a position."""
+
+    share: float
+    among_wide: float | None
+
+
+def _rates(target: Target) -> tuple[Sequence[PositionRate | _Rate], Evidence]:
+    """The rates and how they are known; where the server tells none, from the lengths of the cycles seen."""
+    totals = target.totals
+    cycles = sum(totals.histogram)
+    if totals.survival or not cycles:
+        return totals.survival, totals.evidence
+    at_least = [sum(totals.histogram[n:]) for n in range(1, len(totals.histogram))]
+    return [_Rate(count / cycles, None) for count in at_least], target.cycle_evidence
+
+
+def _parts(rate: PositionRate | _Rate) -> bool:
     return rate.among_wide is not None and abs(rate.among_wide - rate.share) >= PARTS_BY

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 NEARLY_FULL: Final = 0.9
-WIDE: Final = 110
 BAR_CELLS: Final = (10, 40)
 
 
@@ -39,6 +38,8 @@ class Slots(Panel):
         if len(slots) > height - 1:
             shown = sorted(sorted(slots, key=lambda s: not s.busy)[: height - 1], key=lambda s: s.id)
             said += f", {len(slots) - len(shown)} more not shown"
+        if target.server != "ready":
+            said = f"as last seen, {said}"
         rows = [_row(slot, target, ink, width) for slot in shown]
         return [ink.rule("slots", width, said + ", context filled"), *rows]
 
@@ -46,15 +47,17 @@ class Slots(Panel):
 def _row(slot: Slot, target: Target, ink: Ink, width: int) -> Line:
     line = ink.line().add(f" {slot.id} ", ink.slot(slot.id))
     word, style = _doing(slot, ink)
-    line.left(word, 15, style)
-    line.left(f"task {slot.task}" if slot.busy and slot.task is not None else "", 11, ink.muted)
-    _context(line, slot, ink, max(BAR_CELLS[0], min(BAR_CELLS[1], width - 106)))
-    if slot.fill_max_tokens is not None:
-        line.add(f"  most so far {whole(slot.fill_max_tokens)}", ink.muted)
-    if width >= WIDE:
-        mark = MARKS[target.cycle_evidence] if slot.tau is not None else ""
-        line.add(f"  tau {decimal(slot.tau, 2)}{mark}", ink.text)
-        line.add(f"  {whole(slot.tally_cycles)} cycles", ink.muted)
+    line.left(word, 14, style if target.server == "ready" else ink.muted)
+    line.left(f"task {slot.task}" if slot.busy and slot.task is not None else "", 10, ink.muted)
+    _context(line, slot, ink, max(BAR_CELLS[0], min(BAR_CELLS[1], width - 88)))
+    mark = MARKS[target.cycle_evidence] if slot.tau is not None else ""
+    for text, style in (
+        (f"  tau {decimal(slot.tau, 2)}{mark}", ink.text),
+        (f"  most {whole(slot.fill_max_tokens)}", ink.muted),
+        (f"  {whole(slot.tally_cycles)} cycles" if slot.tally_cycles else "", ink.muted),
+    ):
+        if line.cells + len(text) <= width:
+            line.add(text, style)
     return line
 
 

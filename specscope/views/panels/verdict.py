@@ -116,7 +116,7 @@ def _numbers(which: str, frame: Frame, figures: list[_Figure], ink: Ink, width: 
         return ink.line()
     now = which == "now"
     stale = now and frame.activity.stale
-    label = activity_words(frame) if now else f"since {clock(frame.session.started_at)}"
+    label = activity_words(frame) if now else f"since {clock(frame.counted_since)}"
     line = ink.line().add(f" {label}".ljust(_LABEL), ink.warn if stale and frame.activity.doing == "no step" else ink.muted)
     evidence = _rolling(target) if now else target.totals.evidence
     for figure in figures:

@@ -13,6 +13,7 @@ from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys
 from specscope.views.screens.watch import WatchScreen
 from specscope.views.widgets.cycle_rows import CycleRows
+from specscope.views.widgets.placing import place
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,15 +71,18 @@ class CyclesScreen(WatchScreen):
 
     def on_resize(self, event: Resize) -> None:
         """Place the parts anew."""
-        width, height = event.size
-        self._header.place(Region(0, 0, width, 1))
-        self._heads.place(Region(0, 1, width, 2))
-        self._keys.place(Region(0, height - 1, width, 1))
-        self._rows.styles.margin = (3, 0, 1, 0)
+        self._place(event.size.width, event.size.height)
+
+    def _place(self, width: int, height: int) -> None:
+        place(self._header, Region(0, 0, width, 1))
+        place(self._heads, Region(0, 1, width, 2))
+        place(self._rows, Region(0, 3, width, max(1, height - 4)))
+        place(self._keys, Region(0, height - 1, width, 1))
 
     def show(self, frame: Frame, ink: Ink) -> None:
         """Show this frame."""
         self._frame, self._ink = frame, ink
+        self._place(self.size.width, self.size.height)
         cycles = frame.target.cycles if frame.target is not None else ()
         chosen = filtered(cycles, self._condition)
         limit = frame.target.config.n_max_effective if frame.target is not None else None

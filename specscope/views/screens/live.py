@@ -18,6 +18,7 @@ from specscope.views.panels.tape import Tape
 from specscope.views.panels.verdict import Verdict
 from specscope.views.screens.live_plan import plan
 from specscope.views.screens.watch import WatchScreen
+from specscope.views.widgets.placing import place
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -83,4 +84,4 @@ class LiveScreen(WatchScreen):
             return
         regions = plan(width, height, self._frame)
         for name, panel in self._panels.items():
-            panel.place(regions.get(name))
+            place(panel, regions.get(name))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.geometry import Region
 
 from specscope.views.panels.findings import rows_per_finding
+from specscope.views.widgets.tape import useful_rows
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,10 +21,14 @@ KEYS: Final = 1
 TWO_COLUMNS: Final = 100
 """From this width on, panels stand side by side."""
 GUTTER: Final = 2
+SOURCES_FROM: Final = 30
+"""On lower screens the sources' rows go to the tape; what they missed is in the referee's sentence."""
+TAPE_FRAME: Final = 2
+"""The tape's title, and the row under its bars."""
 TAPE_IDEAL: Final = 17
 """A title, fifteen rows for the usual width of fifteen, and the row under the bars."""
 CHART_IDEAL: Final = 12
-REQUEST_STEP: Final = 4
+REQUEST_STEP: Final = 2
 """The requests' share grows by so many rows at once, so that the screen does not shift with every request."""
 
 
@@ -35,11 +40,13 @@ class Band:
         panels: from left to right.
         least: without so many rows the band is left out.
         want: what it is content with.
+        step: it grows by so many rows at once.
     """
 
     panels: tuple[str, ...]
     least: int
     want: int
+    step: int = 1
 
 
 def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
@@ -47,8 +54,9 @@ def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     verdict = min(VERDICT, max(1, height - HEADER - KEYS - 8))
     places = {"header": Region(0, 0, width, HEADER), "verdict": Region(0, HEADER, width, verdict)}
     y = HEADER + verdict
-    bands = _bands(width, frame)
+    bands = _bands(width, height, frame)
     rows = share_out(height - y - KEYS, bands)
+    _snap_tape(rows, frame)
     for name in ORDER:
         band = bands.get(name)
         if band is not None and rows.get(name):
@@ -68,7 +76,7 @@ WHOLE: Final = ("findings", "slots", "sources")
 """Bands that are shown whole, as far as half of what is left allows, before the others grow."""
 
 
-def _bands(width: int, frame: Frame) -> dict[str, Band]:
+def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     target = frame.target
     two = width >= TWO_COLUMNS
     slots = max(1, len(target.slots) if target is not None else 0)
@@ -76,11 +84,11 @@ def _bands(width: int, frame: Frame) -> dict[str, Band]:
     requests = -(-len(target.requests if target is not None else ()) // REQUEST_STEP) * REQUEST_STEP
     bands = {
         "slots": Band(("slots",), 2, 1 + slots),
-        "requests": Band(("requests",), 3, 1 + max(REQUEST_STEP, requests)),
+        "requests": Band(("requests",), 3, 1 + max(2 * REQUEST_STEP, requests)),
     }
-    if sources:
+    if sources and height >= SOURCES_FROM:
         bands["sources"] = Band(("sources",), 2, 1 + sources)
-    if two and sources and width >= 2 * TWO_COLUMNS - 10:
+    if "sources" in bands and width >= 2 * TWO_COLUMNS - 10:
         del bands["sources"]
         bands["slots"] = Band(("slots", "sources"), 2, 1 + max(slots, sources))
     if frame.speculating is not False:
@@ -89,7 +97,7 @@ def _bands(width: int, frame: Frame) -> dict[str, Band]:
         bands["charts"] = Band(charts, 6, CHART_IDEAL)
     if frame.findings:
         per = rows_per_finding(width)
-        bands["findings"] = Band(("findings",), 1 + per, 1 + per * len(frame.findings))
+        bands["findings"] = Band(("findings",), 1 + per, 1 + per * len(frame.findings), per)
     return bands
 
 
@@ -105,23 +113,27 @@ def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
             rows[name] = bands[name].least
             room -= rows[name]
     for name in WHOLE:
-        more = min(bands[name].want - rows[name], room // 2) if name in rows else 0
-        rows[name] = rows.get(name, 0) + more
+        if name not in rows:
+            continue
+        step = bands[name].step
+        more = min(bands[name].want - rows[name], room // 2) // step * step
+        rows[name] += more
         room -= more
-    while room > 0 and _grow(rows, bands, claims):
-        room -= 1
+    while grown := _grow(rows, bands, claims, room):
+        room -= grown
     if room > 0 and rows:
         _give_rest(rows, room)
     return rows
 
 
-def _grow(rows: dict[str, int], bands: dict[str, Band], claims: Iterable[str]) -> bool:
-    """One more row to the band that is furthest from content; whether any took it."""
-    hungry = [name for name in claims if name in rows and rows[name] < bands[name].want]
+def _grow(rows: dict[str, int], bands: dict[str, Band], claims: Iterable[str], room: int) -> int:
+    """One step more to the band that is furthest from content; how many rows it took."""
+    hungry = [n for n in claims if n in rows and rows[n] < bands[n].want and bands[n].step <= room]
     if not hungry:
-        return False
-    rows[min(hungry, key=lambda name: rows[name] / bands[name].want)] += 1
-    return True
+        return 0
+    name = min(hungry, key=lambda n: rows[n] / bands[n].want)
+    rows[name] += bands[name].step
+    return bands[name].step
 
 
 def _give_rest(rows: dict[str, int], room: int) -> None:
@@ -132,6 +144,18 @@ def _give_rest(rows: dict[str, int], room: int) -> None:
             rows["charts"] += charts
     else:
         rows["requests" if "requests" in rows else next(iter(rows))] += room
+
+
+def _snap_tape(rows: dict[str, int], frame: Frame) -> None:
+    """Rows that the bars of the tape cannot reach go to another band; with two slots it has two tapes."""
+    target = frame.target
+    other = next((name for name in ("charts", "requests") if name in rows), None)
+    if target is None or "tape" not in rows or other is None or len(target.slots) > 1:
+        return
+    top = max(1, target.config.n_max_effective or 0, target.totals.width_max or 0)
+    spare = rows["tape"] - TAPE_FRAME - useful_rows(rows["tape"] - TAPE_FRAME, top)
+    rows["tape"] -= spare
+    rows[other] += spare
 
 
 def _side_by_side(panels: tuple[str, ...], y: int, width: int, height: int) -> dict[str, Region]:

@@ -67,8 +67,8 @@ def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -
         for column, (x, _) in zip(shown, spots, strict=True):
             solid = _level(column.share, bar_rows, row)
             ghost = _level(column.ghost or 0.0, bar_rows, row)
-            line.fill(x, " ", ink.faint)
-            line.add((RISING[solid] if solid or not ghost else "░") * thick, ink.accepted if solid else ink.faint)
+            line.fill(x, " ", ink.text)
+            line.add((RISING[solid] if solid or not ghost else "░") * thick, ink.accepted if solid else ink.rejected)
         rows.append(line)
     rows.append(_texts([c.label for c in shown], spots, ink, ink.muted))
     return rows

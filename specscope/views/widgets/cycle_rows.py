@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 CACHED_ROWS: Final = 512
 BAR_MOST: Final = 64
+BARE: Final = 64
+"""Narrower than this the bar gives way before the figures."""
 
 
 class CycleRows(ScrollView, can_focus=True):
@@ -34,7 +36,9 @@ class CycleRows(ScrollView, can_focus=True):
     are dropped from the front.
     """
 
-    DEFAULT_CSS: ClassVar[str] = "CycleRows { scrollbar-size-horizontal: 0; background: $background; }"
+    DEFAULT_CSS: ClassVar[str] = """
+    CycleRows { position: absolute; scrollbar-size-horizontal: 0; background: $background; }
+    """
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("j,J", "scroll_down", "down", show=False),
         Binding("k,K", "scroll_up", "up", show=False),
@@ -116,12 +120,17 @@ class CycleRows(ScrollView, can_focus=True):
 
 def cycle_heading(ink: Ink, width: int) -> Line:
     """The headings over the rows."""
-    return heading("cycle", fitting(COLUMNS, width), ink, width)
+    return heading("cycle", _columns(width), ink, width)
+
+
+def _columns(width: int) -> list[TableColumn[Cycle]]:
+    """The columns; the bar gets a third of the row."""
+    return fitting(COLUMNS, max(BARE, width * 2 // 3))
 
 
 def cycle_line(cycle: Cycle, ink: Ink, width: int, top: int) -> Line:
     """One row: the figures, then a bar of the draft, accepted part first."""
-    line = row(cycle, fitting(COLUMNS, width), ink, width)
+    line = row(cycle, _columns(width), ink, width)
     cells = min(BAR_MOST, width - line.cells - 2, top * 2)
     if cells < 1:
         return line

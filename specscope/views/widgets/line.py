@@ -69,11 +69,17 @@ def ascii_cells(text: str) -> str:
 
 
 class Line:
-    """A row being written."""
+    """A row being written.
 
-    __slots__ = ("_ascii", "cells", "segments")
+    Args:
+        ground: the style of blanks that fill the row.
+        ascii_only: put ASCII characters in the place of others.
+    """
 
-    def __init__(self, *, ascii_only: bool = False) -> None:
+    __slots__ = ("_ascii", "_ground", "cells", "segments")
+
+    def __init__(self, ground: Style, *, ascii_only: bool = False) -> None:
+        self._ground = ground
         self._ascii = ascii_only
         self.segments: list[Segment] = []
         self.cells = 0
@@ -83,9 +89,16 @@ class Line:
         text = printable(text)
         if self._ascii and not text.isascii():
             text = ascii_text(text)
-        if text:
-            self.segments.append(Segment(text, style))
-            self.cells += cell_len(text)
+        if not text:
+            return self
+        self.cells += cell_len(text)
+        if text[0] == " " and len(text) > 1:  # blanks stand alone: pictures of the screen lose leading ones
+            written = text.lstrip(" ")
+            self.segments.append(Segment(" " * (len(text) - len(written)), style))
+            if not written:
+                return self
+            text = written
+        self.segments.append(Segment(text, style))
         return self
 
     def right(self, text: str, width: int, style: Style) -> Self:
@@ -112,7 +125,7 @@ class Line:
         if self.cells > width > 0:
             mark = "~" if self._ascii else "…"
             return Strip([*strip.crop(0, width - 1), Segment(mark, self.segments[-1].style)], width)
-        return strip.adjust_cell_length(width)
+        return strip.adjust_cell_length(width, self._ground)
 
 
 def shorten(text: str, width: int) -> str:

@@ -43,19 +43,6 @@ class Panel(Widget):
 
     # --- what all panels do ---------------------------------------------------------------------------------------
 
-    def place(self, region: Region | None) -> None:
-        """Take up this part of the screen; None hides the panel."""
-        self.display = region is not None
-        if region is not None and region != self._placed():
-            self.styles.offset = (region.x, region.y)
-            self.styles.width = region.width
-            self.styles.height = region.height
-
-    def _placed(self) -> Region:
-        offset, width, height = self.styles.offset, self.styles.width, self.styles.height
-        wide, high = (int(scalar.value) if scalar is not None else 0 for scalar in (width, height))
-        return Region(int(offset.x.value), int(offset.y.value), wide, high)
-
     def show(self, frame: Frame, ink: Ink) -> None:
         """Show this frame."""
         self._frame, self._ink = frame, ink
@@ -76,7 +63,7 @@ class Panel(Widget):
         self._drawn_from = drawn_from
         drawn = self.draw(frame, ink, width, height)[:height]
         rows = [row if isinstance(row, Strip) else row.strip(width) for row in drawn]
-        rows += [Strip.blank(width)] * (height - len(rows))
+        rows += [ink.line().strip(width)] * (height - len(rows))
         before, self._rows = self._rows, rows
         if len(before) != height:
             self.refresh()

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Generic, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from specscope.views.widgets.line import shorten
 
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 T = TypeVar("T")
+
+MOST_WIDENED: Final = 5
+"""Cells by which a column may be wider than it needs to be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,11 +41,12 @@ class TableColumn(Generic[T]):
 
 
 def fitting(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T]]:
-    """The columns that fit into ``width`` cells."""
+    """The columns that fit into ``width`` cells, wider where there is room."""
     kept = list(columns)
     while len(kept) > 1 and sum(c.width + 1 for c in kept) > width:
         kept.remove(max(reversed(kept), key=lambda c: c.rank))
-    return kept
+    more = min(MOST_WIDENED, (width - sum(c.width + 1 for c in kept)) // len(kept))
+    return [replace(c, width=c.width + more) for c in kept] if more > 0 else kept
 
 
 def heading(name: str, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:
@@ -50,14 +54,12 @@ def heading(name: str, columns: Sequence[TableColumn[T]], ink: Ink, width: int) 
     line = ink.line().add("─ ", ink.faint).add(name, ink.title).add(" ", ink.faint)
     line.fill(columns[0].width, "─", ink.faint)
     for column in columns[1:]:
-        room = column.width + 1 - len(column.head) - 2
+        room = column.width - len(column.head)
         if column.left:
-            line.add(" " + column.head + " ", ink.muted).add("─" * room, ink.faint)
+            line.add(f" {column.head} ", ink.muted).add("─" * (room - 1), ink.faint)
         else:
-            line.add("─" * (room + 1) + " ", ink.faint).add(column.head, ink.muted)
-    if line.cells < width:
-        line.add(" ", ink.faint)
-    return line.fill(width, "─", ink.faint)
+            line.add("─" * room + " ", ink.faint).add(column.head, ink.muted)
+    return line.fill(width, "─", ink.faint) if columns[-1].left else line.add(" ", ink.faint).fill(width, "─", ink.faint)
 
 
 def row(item: T, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:

