@@ -23,7 +23,7 @@ MARKS: Final[dict[Evidence, str]] = {
 
 MEANINGS: Final[dict[Evidence, str]] = {
     "exact": "exact: every cycle seen, and equal to the server's own count",
-    "unconfirmed": "every cycle seen, not yet compared with the server's count",
+    "unconfirmed": "all cycles seen, not yet compared with the server's count",
     "parted": "differs from the server's own count: do not trust it",
     "polled": "seen by polling /slots, some cycles missed",
     "counted": "the server's own counters",

@@ -35,7 +35,7 @@ class Requests(Panel):
 
 
 def _start(r: RequestRow, ink: Ink) -> tuple[str, Style]:
-    return f" {clock(r.started_at)}{'' if r.whole else ' (begun before)'}", ink.muted
+    return f" {clock(r.started_at)}{'' if r.whole else ' *'}", ink.muted
 
 
 def _slot(r: RequestRow, ink: Ink) -> tuple[str, Style]:
@@ -104,7 +104,7 @@ COLUMNS: Final[tuple[TableColumn[RequestRow], ...]] = (
     TableColumn("ttft", 8, _ttft, rank=1),
     TableColumn("tok/s", 7, _speed),
     TableColumn("tau", 6, _tau),
-    TableColumn("accepted", 8, _acceptance),
+    TableColumn("acceptance", 10, _acceptance),
     TableColumn("stop", 9, _stop, left=True),
     TableColumn("totals", 12, _agrees, rank=1, left=True),
     TableColumn("cycles by", 9, _seen_by, rank=5, left=True),

@@ -116,13 +116,13 @@ def _with_axis(row: Strip, scale: Scale, y: int, ink: Ink) -> Strip:
         half = scale.top // 2
         from_top[scale.rows - 1 - (max(0, scale.eighths(half) - 1) // 8)] = half
     label = f"{from_top[y]:>3} " if y in from_top else "    "
-    return Strip([Segment(label, ink.muted), Segment("|" if ink.ascii else "│", ink.faint), *row], row.cell_length + AXIS)
+    return Strip([Segment(label, ink.muted), Segment("│", ink.faint), *row], row.cell_length + AXIS)
 
 
 def _with_slot(row: Strip, slot: int | None, ink: Ink) -> Strip:
     """The row under the bars: nothing accepted is here; with lanes, whose they are."""
     label, style = ("  0 ", ink.muted) if slot is None else (f"s{slot}".rjust(3) + " ", ink.slot(slot))
-    return Strip([Segment(label, style), Segment("+" if ink.ascii else "└", ink.faint), *row], row.cell_length + AXIS)
+    return Strip([Segment(label, style), Segment("└", ink.faint), *row], row.cell_length + AXIS)
 
 
 def _why_none(frame: Frame) -> str:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 KEYS: Final = (
     ("1 2", "Live, Cycles"),
     ("q, ctrl+c", "quit"),
-    ("space, p", "pause: the picture stands, facts go on being taken in"),
+    ("space, p", "hold the picture; facts go on being taken in"),
     ("+ -", "paint faster or slower; in a replay, its speed"),
-    ("r", "start all counts anew (the server's own counters stay as they are)"),
-    ("m", "mark: name what the server does from here on; shown on the tape"),
+    ("r", "count anew (the server's own counters stay)"),
+    ("m", "name what the server does from here on, on the tape"),
     ("/", "on Cycles: filter, as slot=0 a<3 ms>80"),
     ("j k arrows", "on Cycles: scroll; home oldest, end newest and follow"),
     ("[ ] tab", "previous or next server"),
@@ -33,18 +33,21 @@ KEYS: Final = (
 )
 
 TERMS: Final = (
-    ("cycle", "one draft and its verification; a step without a draft is plain, and makes one token"),
-    ("width", "tokens drafted in a cycle, as verified; n_max is its limit, \"7 of 15\" means clamped from 15"),
-    ("accepted", "draft tokens that survived; the target's own token comes on top"),
-    ("tau", "tokens per step of one slot, plain steps included: what speed depends on"),
-    ("tau_draft", "1 + accepted / cycles, over cycles with a draft: the log's mean len"),
+    ("cycle", "one draft and its verification by the target"),
+    ("plain step", "a step without a draft: one token"),
+    ("width", "tokens drafted in a cycle, as verified"),
+    ("n_max", "limit of the width; 7 of 15: clamped from 15"),
+    ("accepted", "draft tokens that survived; one of the target's own is added"),
+    ("tau", "tokens per step of one slot: what speed depends on"),
+    ("tau_draft", "the same over cycles alone: 1 + accepted / cycles"),
     ("acceptance", "accepted / drafted; by itself neither good nor bad"),
-    ("cycle ms", "time between steps of one slot: median, in brackets 95 % are below"),
+    ("cycle ms", "time between steps of one slot: median, (95 % are below)"),
     ("tok/s", "tokens per second of decoding, all slots together"),
-    ("survival", "share of cycles accepting at least n; faintly, of drafts at least n wide"),
-    ("ttft", "time to the first token; started (begun before): not seen from its beginning"),
-    ("replayed", "the target verified the accepted part a second time (recurrent models)"),
-    ("totals", "a request's cycles beside the server's own totals for it"),
+    ("survival", "share of cycles that accept at least n draft tokens"),
+    ("ttft", "time to the first token"),
+    ("started *", "the request was not seen from its beginning"),
+    ("replayed", "the accepted part was verified twice (recurrent models)"),
+    ("totals", "cycles of a request beside the server's totals for it"),
 )
 
 
@@ -53,7 +56,7 @@ class Help(ModalScreen[None]):
 
     DEFAULT_CSS: ClassVar[str] = """
     Help { align: center middle; background: $background 60%; }
-    Help HelpText { width: 96; max-width: 100%; height: auto; max-height: 100%; background: $surface; padding: 0 1; }
+    Help HelpText { width: 80; max-width: 100%; height: auto; max-height: 100%; background: $background; border: solid $primary; }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,Q,h,H", "dismiss(None)", show=False)]
 

@@ -76,6 +76,7 @@ class CycleRows(ScrollView, can_focus=True):
             self.scroll_end(animate=False, immediate=True, force=True)
         elif not same_front and anchor is not None:
             self.scroll_to(y=self._place_of(anchor), animate=False, immediate=True, force=True)
+        self.vertical_scrollbar.position = self.scroll_offset.y
         self.refresh()
 
     def _at_bottom(self) -> bool:

@@ -159,7 +159,9 @@ def base_row(items: Sequence[Item], ink: Ink, width: int, *, slots: bool) -> Str
 
 
 def _write_label(cells: list[Cell], place: int, label: str, style: Style) -> None:
-    """Put a mark's name over the row behind its divider, up to the next one."""
+    """Put a mark's name behind its divider, up to the next one; at the right edge, before it."""
+    if place + len(label) > len(cells):
+        place = max(0, place - 1 - len(label))
     for character in label:
         if place >= len(cells) or cells[place][0] == "┃":
             return
