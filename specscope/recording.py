@@ -29,8 +29,8 @@ class RecordingError(ValueError):
     """A file that cannot be read as a recording, or that must not be overwritten; the message names it."""
 
 
-class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """The first line. ``specscope`` is the format's version, ``tool_version`` that of the program."""
+class Header(msgspec.Struct, frozen=True, kw_only=True):
+    """The first line, with every field. ``specscope`` is the format's version, ``tool_version`` the program's."""
 
     specscope: int = FORMAT_VERSION
     tool_version: str = ""
@@ -87,7 +87,7 @@ class Recorder:
         self._lines.clear()
         if self._gzip is not None:
             data = self._gzip.compress(data) + self._gzip.flush(zlib.Z_SYNC_FLUSH)
-        self._file.write(data)
+        self._put(data)
 
     def close(self) -> None:
         """Flush and end the file."""
@@ -95,8 +95,14 @@ class Recorder:
             return
         self.flush()
         if self._gzip is not None:
-            self._file.write(self._gzip.flush(zlib.Z_FINISH))
+            self._put(self._gzip.flush(zlib.Z_FINISH))
         self._file.close()
+
+    def _put(self, data: bytes) -> None:
+        """Write all of it: on a disk that fills up an unbuffered write takes a part and says so, the next one fails."""
+        left = memoryview(data)
+        while left:
+            left = left[self._file.write(left) :]
 
     def __enter__(self) -> Self:
         return self
@@ -127,7 +133,7 @@ class Recording:
         try:
             self.header = msgspec.json.decode(first, type=Header)
             known: Any = msgspec.json.decode(first)
-        except msgspec.MsgspecError as error:
+        except (msgspec.MsgspecError, UnicodeDecodeError) as error:
             raise RecordingError(f"{self.path} is not a recording of specscope: {error}") from error
         finally:
             lines.close()
@@ -180,8 +186,9 @@ class Recording:
             raise RecordingError(f"{self.path}: {error.strerror or error}") from error
 
     def _inflate(self, file: BinaryIO) -> Iterator[bytes]:
-        """Decompress as far as it goes."""
+        """Decompress as far as it goes, one gzip member after another."""
         inflate = zlib.decompressobj(GZIP_WBITS)
+        whole = True
         while data := file.read(CHUNK):
             while data:
                 try:
@@ -189,7 +196,7 @@ class Recording:
                 except zlib.error:
                     self.broken = True
                     return
-                data = inflate.unused_data
-                if inflate.eof:
+                data, whole = inflate.unused_data, inflate.eof
+                if whole:
                     inflate = zlib.decompressobj(GZIP_WBITS)
-        self.broken = self.broken or not inflate.eof
+        self.broken = self.broken or not whole

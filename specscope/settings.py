@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import tomllib
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 
 class SettingsError(ValueError):
@@ -30,8 +30,8 @@ class Profile(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     source: str = "your profile"
 
     def fits(self, *names: str | None) -> bool:
-        """Whether any of a model's names contains this profile's ``match``."""
-        return any(self.match.lower() in name.lower() for name in names if name)
+        """Whether any of a model's names contains this profile's ``match``; an empty one needs no name."""
+        return not self.match or any(self.match.lower() in name.lower() for name in names if name)
 
 
 class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,11 +53,11 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     url: str | None = None
     api_key: str | None = None
     log: str | None = None
-    refresh_hz: float = 4.0
+    refresh_hz: Annotated[float, msgspec.Meta(ge=1, le=10)] = 4.0
     theme: str | None = None
     no_color: bool = False
     ascii: bool = False
-    live_metrics_s: float | None = None
+    live_metrics_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     profile: dict[str, Profile] = {}
 
     def profile_for(self, *names: str | None) -> Profile:
@@ -74,7 +74,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         flags: values from the command line; None ones are not set.
 
     Raises:
-        SettingsError: the file is not TOML, or a field is unknown or of the wrong type.
+        SettingsError: the file is not TOML, or a field is unknown, of the wrong type or out of range.
     """
     values: dict[str, Any] = {}
     if path is not None:
@@ -99,7 +99,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
 def default_path(environ: Mapping[str, str], home: Path) -> Path | None:
     """``$SPECSCOPE_CONFIG``, else ``$XDG_CONFIG_HOME/specscope/config.toml`` if there is one."""
     if environ.get("SPECSCOPE_CONFIG"):
-        return home / environ["SPECSCOPE_CONFIG"]
+        return Path(environ["SPECSCOPE_CONFIG"])
     base = home / (environ.get("XDG_CONFIG_HOME") or ".config")
     path = base / "specscope" / "config.toml"
     return path if path.is_file() else None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from specscope.cli.exits import CommandError
 from specscope.settings import SettingsError, default_path, load_settings
+from specscope.sources.address import key_problem
 
 if TYPE_CHECKING:
     from argparse import Namespace
@@ -19,7 +20,7 @@ def settings_of(args: Namespace) -> Settings:
     """Defaults < TOML < environment < flags.
 
     Raises:
-        CommandError: a settings or key file that cannot be used.
+        CommandError: a settings or key file, or a key, that cannot be used.
     """
     given: Any = vars(args)
     flags = {name: given.get(name) for name in ("log", "no_color", "ascii", "live_metrics_s")}
@@ -29,17 +30,23 @@ def settings_of(args: Namespace) -> Settings:
     config = given.get("config")
     path = Path(config) if config is not None else default_path(os.environ, Path.home())
     try:
-        return load_settings(path, os.environ, flags)
+        settings = load_settings(path, os.environ, flags)
     except SettingsError as error:
         raise CommandError(str(error)) from error
+    problem = key_problem(settings.api_key)
+    if problem:
+        raise CommandError(problem)
+    return settings
 
 
 def _key(path: Path) -> str:
     """The first line of a key file."""
     try:
         lines = path.read_text(encoding="utf-8").split()
-    except (OSError, UnicodeDecodeError) as error:
-        raise CommandError(f"{path}: {error}") from error
+    except OSError as error:
+        raise CommandError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:  # whose text would show a byte of the key
+        raise CommandError(f"{path}: not a text file") from error
     if not lines:
         raise CommandError(f"{path}: no key in it")
     return lines[0]

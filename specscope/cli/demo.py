@@ -14,8 +14,8 @@ from specscope.cli.live import need_terminal
 from specscope.cli.snapshot import show as show_snapshot
 from specscope.cli.targets import LiveTarget
 from specscope.cli.watching import mark, sleep_or_signal, watching
+from specscope.lab.demo_load import demo_load
 from specscope.lab.errors import LabError
-from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
 from specscope.reports.text import summary
@@ -27,11 +27,7 @@ if TYPE_CHECKING:
     from specscope.settings import Settings
 
 N_MAX: Final = 15
-TOKENS: Final = 400
-PAUSE_S: Final = 1.0
-"""Between rounds of requests all slots fall idle, so that the server's counters can confirm what was seen."""
-
-REQUESTS_A_ROUND: Final = 6
+SECONDS: Final = 12.0
 
 
 def run(args: Namespace) -> int:
@@ -49,9 +45,8 @@ def run(args: Namespace) -> int:
 async def _json(args: Namespace, spec: ServerSpec, settings: Settings) -> int:
     async with _server(spec) as server, watching([_target(server)], settings) as pump:
         mark(pump, "demo")
-        load = asyncio.create_task(_drive(server.url))
-        await sleep_or_signal(args.seconds or 12.0)
-        await _end(load)
+        async with demo_load(server.url):
+            await sleep_or_signal(args.seconds or SECONDS)
     show_snapshot(pump, as_json=True)
     return OK
 
@@ -62,13 +57,12 @@ async def _screen(args: Namespace, spec: ServerSpec, settings: Settings) -> int:
     async with _server(spec) as server:
         feed = LiveFeed([_target(server)], settings)
         app = SpecscopeApp(feed, settings)
-        load = asyncio.create_task(_drive(server.url))
         timer = asyncio.create_task(_exit_after(app.exit, args.seconds))
         try:
-            await app.run_async()
+            async with demo_load(server.url):
+                await app.run_async()
         finally:
             timer.cancel()
-            await _end(load)
     sys.stdout.write(summary(feed.session()) + "\n")
     return OK
 
@@ -86,23 +80,7 @@ async def _server(spec: ServerSpec) -> AsyncGenerator[LabServer]:
         yield server
 
 
-async def _drive(url: str) -> None:
-    """Rounds of requests until cancelled."""
-    seed = 1
-    while True:
-        await run_load(url, LoadPlan(requests=REQUESTS_A_ROUND, tokens=TOKENS, seed=seed))
-        seed += REQUESTS_A_ROUND
-        await asyncio.sleep(PAUSE_S)
-
-
 async def _exit_after(leave: Callable[[], None], seconds: float | None) -> None:
     if seconds is not None:
         await asyncio.sleep(seconds)
         leave()
-
-
-async def _end(load: asyncio.Task[None]) -> None:
-    """End the load; its requests are cancelled, and the server needs a moment to notice."""
-    load.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
-        await load

@@ -30,13 +30,14 @@ def run(args: Namespace) -> int:
 
 
 def need_terminal(instead: str) -> None:
-    """The screen never writes its escapes into a pipe.
+    """The screen never writes its escapes into a pipe. Textual draws on stderr, the summary goes to stdout.
 
     Raises:
-        CommandError: stdout is no terminal (exit 2).
+        CommandError: stdout or stderr is no terminal (exit 2).
     """
-    if not sys.stdout.isatty():
-        raise CommandError(f"stdout is no terminal, and the screen needs one; for scripts: {instead} --json")
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        if not stream.isatty():
+            raise CommandError(f"{name} is no terminal, and the screen needs one; for scripts: {instead} --json")
 
 
 def show(feed: LiveFeed | ReplayFeed, settings: Settings) -> int:

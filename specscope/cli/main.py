@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from specscope.cli.exits import INTERRUPTED, OK, USAGE, CommandError
 from specscope.cli.parser import parse
+from specscope.recording import RecordingError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except CommandError as error:
         sys.stderr.write(f"specscope: {error}\n")
         return error.code
+    except RecordingError as error:  # a file that could be opened, and not read to its end
+        sys.stderr.write(f"specscope: {error}\n")
+        return USAGE
     except BrokenPipeError:
         # The reader went away (| head): nobody is left to tell, and closing stdout must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from specscope import __version__
@@ -43,7 +44,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the message and a pointer to the help."""
-        self.exit(USAGE, f"{self.prog}: {message}\nsee {self.prog} --help\n")
+        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -83,7 +84,7 @@ def _parser() -> Parser:
     record.add_argument("-o", "--output", required=True, metavar="FILE", help="new file; .gz compresses it")
     replay = commands.add_parser("replay", parents=[screen], help="play a recording in the screen")
     replay.add_argument("file", metavar="FILE")
-    replay.add_argument("--speed", type=float, default=1.0, metavar="X", help="1 is the recorded pace, 0 all at once")
+    replay.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="1 is the recorded pace, 0 all at once")
     replay.add_argument("--config", metavar="FILE", help="settings file (TOML)")
     _check(commands, common)
     explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
@@ -181,7 +182,22 @@ def _lab(commands: Commands) -> None:
 
 
 def _positive(text: str) -> float:
-    value = float(text)
-    if not 0 < value < float("inf"):
+    value = _number(text)
+    if not 0 < value < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a positive number")
     return value
+
+
+def _speed(text: str) -> float:
+    value = _number(text)
+    if not 0 <= value < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a number of 0 or more")
+    return value
+
+
+def _number(text: str) -> float:
+    """A number, or NaN, which passes no comparison."""
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from specscope import __version__
 from specscope.cli.common import settings_of
-from specscope.cli.exits import OK, CommandError
+from specscope.cli.exits import OK, UNREACHABLE, CommandError
 from specscope.cli.targets import live
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.recording import Recorder, RecordingError
@@ -27,12 +27,18 @@ def run(args: Namespace) -> int:
     """Record until told to stop (Ctrl+C ends it in order), then say what was seen."""
     settings = settings_of(args)
     target = live(args.target, args.pid, settings.url)
+    path = Path(args.output)
     try:
-        recorder = Recorder(Path(args.output), tool_version=__version__, started=time.time())
+        with Recorder(path, tool_version=__version__, started=time.time()) as recorder:
+            asyncio.run(_watch(args, target, settings, recorder))
     except RecordingError as error:
         raise CommandError(str(error)) from error
-    with recorder:
-        asyncio.run(_watch(args, target, settings, recorder))
+    except OSError as error:  # the disk is full or gone; what was written before stays readable
+        raise CommandError(f"{path}: {error.strerror or error}") from error
+    except CommandError as error:
+        if error.code == UNREACHABLE:  # nothing was seen, and the name is free for the next try
+            path.unlink(missing_ok=True)
+        raise
     sys.stderr.write(f"{recorder.facts:,} facts in {args.output}\n")
     return OK
 

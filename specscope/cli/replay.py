@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
 def run(args: Namespace) -> int:
     """Play the file."""
-    if args.speed < 0:
-        raise CommandError("--speed must be 0 or more")
     try:
         recording = Recording(Path(args.file))
     except RecordingError as error:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from specscope.cli.common import settings_of
-from specscope.cli.exits import INTERRUPTED, OK
+from specscope.cli.exits import OK
 from specscope.cli.pump import Pump
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
@@ -38,9 +38,9 @@ def run(args: Namespace) -> int:
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> int:
     async with watching(target, settings) as pump:
         mark(pump, args.label)
-        interrupted = await sleep_or_signal(args.seconds)
+        await sleep_or_signal(args.seconds)
     show(pump, as_json=args.json)
-    return INTERRUPTED if interrupted and not args.json else OK
+    return OK
 
 
 def show(pump: Pump, *, as_json: bool) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from specscope.cli.common import settings_of
-from specscope.cli.exits import INTERRUPTED, OK
+from specscope.cli.exits import OK
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.recording import Recording
@@ -74,5 +74,4 @@ async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, 
         await asyncio.wait({told, closed}, return_when=asyncio.FIRST_COMPLETED)
         for task in (told, closed):
             task.cancel()
-        interrupted = told.done() and not told.cancelled() and told.result()
-    return INTERRUPTED if interrupted else OK
+    return OK

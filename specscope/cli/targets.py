@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import ipaddress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final
 
 from specscope.cli.exits import UNREACHABLE, USAGE, CommandError
 from specscope.recording import Recording, RecordingError
+from specscope.sources.address import read_address
 from specscope.sources.discovery import discover
 
 if TYPE_CHECKING:
     from specscope.sources.discovery import Candidate
+
+IPV6: Final = 6
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,10 @@ def live(target: str | None, pid: int | None, default_url: str | None) -> list[L
 
 
 def _is_file(target: str) -> bool:
-    return "://" not in target and (Path(target).is_file() or target.endswith((".jsonl", ".jsonl.gz", ".gz")))
+    if "://" in target:
+        return False
+    named = target.endswith((".jsonl", ".gz")) or target.startswith(("/", "./", "../", "~"))
+    return named or Path(target).is_file()
 
 
 def _recording(target: str) -> Recording:
@@ -70,19 +76,26 @@ def _recording(target: str) -> Recording:
 
 def _address(target: str) -> str:
     """An address as typed: ``http://host:port/prefix``, ``host:port``, ``:port`` or a bare port."""
-    text = f"127.0.0.1:{target}" if target.isdigit() else target
-    text = f"127.0.0.1{text}" if text.startswith(":") else text
+    text = f"127.0.0.1:{target}" if target.isdecimal() else target
+    text = f"127.0.0.1{text}" if text.startswith(":") and text[1:2].isdecimal() else text
+    text = f"[{text}]" if _is_ipv6(text) else text
     url = text if "://" in text else f"http://{text}"
-    parts = urlsplit(url)
     try:
-        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or any(c.isspace() for c in url):
+        read_address(url)
+    except ValueError as error:
+        # Not the address itself: a password may stand in it.
+        shown = repr(target) if "@" not in target else "TARGET"
         raise CommandError(
-            f"{target!r} is no address: expected http://HOST:PORT, HOST:PORT or a recording's path", USAGE
-        )
+            f"{shown} is no address: expected http://HOST:PORT, HOST:PORT or a recording's path", USAGE
+        ) from error
     return url.rstrip("/")
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == IPV6
+    except ValueError:
+        return False
 
 
 def _by_pid(pid: int) -> LiveTarget:

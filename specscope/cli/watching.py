@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import sys
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Final
 
 from specscope.cli.exits import UNREACHABLE, CommandError
@@ -16,7 +17,7 @@ from specscope.sources.own_cost import OwnCostSource
 from specscope.sources.source import Clock
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Callable
+    from collections.abc import AsyncGenerator, Callable, Generator
 
     from specscope.cli.targets import LiveTarget
     from specscope.events import Event
@@ -27,8 +28,14 @@ if TYPE_CHECKING:
 ATTACH_WAIT_S: Final = 6.0
 """How long sources may take to attach before watching begins without them."""
 
-REACH_WAIT_S: Final = 3.0
-"""How long a server may stay silent before a command that needs one gives up."""
+REACH_WAIT_S: Final = 3.5
+"""How long a server may stay silent before a command that needs one gives up: a little longer than one request."""
+
+LOOK_S: Final = 0.05
+UNREACHED: Final = ("down", "not_llama", "error", "unknown")
+"""States in which there is nothing to watch. A server that loads, sleeps or refuses the key is there."""
+
+_told: ContextVar[asyncio.Event | None] = ContextVar("told to end", default=None)
 
 
 def make_watches(targets: list[LiveTarget], clock: Clock, settings: Settings) -> list[ServerWatch]:
@@ -85,33 +92,45 @@ async def watching(
     watches = make_watches(targets, clock, settings)
     task = asyncio.create_task(run_sources(watches, clock, pump))
     try:
-        await _attached(pump, targets, task)
-        yield pump
-        await finish(watches, clock, pump)
+        with _signals() as told:
+            await _attached(pump, clock, targets, task, told)
+            yield pump
+            await finish(watches, clock, pump)
     finally:
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
 
 
-async def _attached(pump: Pump, targets: list[LiveTarget], task: asyncio.Task[None]) -> None:
-    """Wait until every source of every target has attached or said why not."""
-    waited = 0.0
-    while waited < ATTACH_WAIT_S:
+async def _attached(
+    pump: Pump, clock: Clock, targets: list[LiveTarget], task: asyncio.Task[None], told: asyncio.Event
+) -> None:
+    """Wait until every source of every target has attached or said why not, or the user wants to end."""
+    began = clock.now()
+    while not told.is_set():
+        waited = clock.now() - began
         if task.done():
             task.result()
         views = pump.session().targets
         if len(views) == len(targets) and all(_settled(v) for v in views):
             break
-        if waited > REACH_WAIT_S and all(v.server in ("down", "not_llama", "error", "unknown") for v in views):
+        if waited > ATTACH_WAIT_S or (waited > REACH_WAIT_S and all(v.server in UNREACHED for v in views)):
             break
-        await asyncio.sleep(0.05)
-        waited += 0.05
-    for view in pump.session().targets:
-        if view.server in ("down", "not_llama", "unknown"):
-            raise CommandError(f"{view.url}: {view.server_detail or 'no answer'}", UNREACHABLE)
-        sys.stderr.write(f"watching {view.url} ({view.tier if view.server == 'ready' else view.server})\n")
+        await asyncio.sleep(LOOK_S)
+    views = pump.session().targets
+    if all(v.server in UNREACHED for v in views) and not told.is_set():
+        raise CommandError("\n".join(f"tried {v.url}: {v.server_detail or 'no answer'}" for v in views), UNREACHABLE)
+    for view in views:
+        sys.stderr.write(_watching(view) + "\n")
     sys.stderr.flush()
+
+
+def _watching(view: Target) -> str:
+    """``watching URL (tier)``; what stands in the way follows in words."""
+    if view.server == "ready":
+        return f"watching {view.url} ({view.tier})"
+    hints = [s.hint for s in view.sources if s.name == "http" and s.hint]
+    return f"watching {view.url} ({view.server})" + "".join(f": {w}" for w in (view.server_detail, *hints) if w)
 
 
 def _settled(view: Target) -> bool:
@@ -130,22 +149,44 @@ def mark(pump: Pump, label: str | None) -> None:
 
 async def sleep_or_signal(seconds: float | None) -> bool:
     """Wait so long, or for ever; returns whether SIGINT or SIGTERM ended it early."""
-    loop = asyncio.get_running_loop()
-    told = asyncio.Event()
-    handled = [s for s in (signal.SIGINT, signal.SIGTERM) if _handle(loop, s, told)]
-    try:
-        await asyncio.wait_for(told.wait(), seconds)
-    except TimeoutError:
-        return False
-    finally:
-        for number in handled:
-            loop.remove_signal_handler(number)
+    with _signals() as told:
+        try:
+            await asyncio.wait_for(told.wait(), seconds)
+        except TimeoutError:
+            return False
     return True
 
 
-def _handle(loop: asyncio.AbstractEventLoop, number: signal.Signals, told: asyncio.Event) -> bool:
+@contextlib.contextmanager
+def _signals() -> Generator[asyncio.Event]:
+    """An event that SIGINT and SIGTERM set inside the block; blocks within it share the outermost one's."""
+    outer = _told.get()
+    if outer is not None:
+        yield outer
+        return
+    loop = asyncio.get_running_loop()
+    told = asyncio.Event()
+    handled = [s for s in (signal.SIGINT, signal.SIGTERM) if _handle(loop, s, told)]
+    _told.set(told)
     try:
-        loop.add_signal_handler(number, told.set)
+        yield told
+    finally:
+        _told.set(None)
+        for number in handled:
+            loop.remove_signal_handler(number)
+
+
+def _handle(loop: asyncio.AbstractEventLoop, number: signal.Signals, told: asyncio.Event) -> bool:
+    """The first signal ends in order, a second one at once."""
+
+    def tell() -> None:
+        if told.is_set():
+            loop.remove_signal_handler(number)
+            signal.raise_signal(number)
+        told.set()
+
+    try:
+        loop.add_signal_handler(number, tell)
     except (NotImplementedError, RuntimeError):  # not the main thread
         return False
     return True

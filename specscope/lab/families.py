@@ -48,7 +48,7 @@ class Shape:
 
 
 SHAPES: dict[Size, Shape] = {
-    "quick": Shape(128, 4, 256, 2, 1, 1, 1, (0, 2), "q4_0"),
+    "quick": Shape(256, 8, 768, 4, 2, 1, 1, (1, 4, 6), "q4_0"),
     # With weights of full precision a token costs a pass over memory, and a few more tokens in the same pass are
     # cheap, as on a GPU. Quantized ones are bound by arithmetic on a CPU, and drafting then hardly pays.
     "paying": Shape(512, 6, 1536, 8, 4, 1, 1, (1, 3, 4), "f32"),

@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-b", "--batch-size", type=int)
     parser.add_argument("-ub", "--ubatch-size", type=int)
     parser.add_argument("-np", "--parallel", type=int, default=-1)
+    parser.add_argument("-cram", "--cache-ram", type=int)
     parser.add_argument("-kvu", "--kv-unified", action="store_true")
     parser.add_argument("-t", "--threads", type=int)
     parser.add_argument("-tb", "--threads-batch", type=int)

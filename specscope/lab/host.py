@@ -37,6 +37,7 @@ _FIELDS = {
     "batch_size": "n_batch",
     "ubatch_size": "n_ubatch",
     "parallel": "n_parallel",
+    "cache_ram": "cache_ram_mib",
     "kv_unified": "kv_unified",
     "threads": "cpuparams.n_threads",
     "threads_batch": "cpuparams_batch.n_threads",

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from specscope.lab.families import Family, Size
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever a model's content changes, so that a cache of an earlier version is never reused."""
 
 

@@ -126,6 +126,8 @@ class ServerSpec:
         flags += ["-c", str(self.ctx), "-np", str(self.slots)]
         threads = 1 if self.threads is None and self.size == "quick" else self.threads
         flags += ["-t", str(threads)] if threads is not None else []
+        # The server keeps up to 8 GiB of finished prompts by default, which a test machine does not have to spare.
+        flags += ["--cache-ram", "64"]
         flags += ["--metrics"] if self.metrics else []
         flags += [] if self.slots_endpoint else ["--no-slots"]
         flags += ["--api-key", self.api_key] if self.api_key else []

@@ -223,7 +223,7 @@ def _sampling(target: Target) -> Json:
     return {
         "slots": [{"id": s.id, "params": s.params} for s in target.slots if s.params is not None],
         "defaults": target.props.defaults if target.props else None,
-        "provenance": {name: given.origin for name, given in target.flags.sampling.items()} if target.flags else {},
+        "provenance": {name: given.origin for name, given in target.flags.sampling.items()} if target.flags else None,
         "drift": None,
     }
 

@@ -33,8 +33,9 @@ def _target(target: Target) -> list[str]:
     mark = MARKS[totals.evidence]
     types = UNKNOWN if config.types is None else ", ".join(config.types) or "none"
     lines = [f"{target.url or target.id}  {target.server}  speculation: {types}  evidence: {target.evidence}"]
+    span = _number(rates.span_s or None, 0)
     lines.append(
-        f"  last {rates.span_s:.0f} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
+        f"  last {span} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
         f"{_number(rates.cycle_ms, 1)} ms/cycle"
     )
     if totals.cycles is not None:
@@ -45,8 +46,10 @@ def _target(target: Target) -> list[str]:
         )
         lines.append(f"  {referee_sentence(target)}")
     finished = [r for r in target.requests if r.ended_at is not None]
-    generated = sum(r.generated for r in finished if r.generated is not None)
-    lines.append(f"  {len(finished)} requests ended, {generated:,} tokens in them")
+    counted = [r.generated for r in finished if r.generated is not None]
+    tokens = _count(sum(counted) if counted or not finished else None)
+    which = "them" if len(counted) in (0, len(finished)) else f"{len(counted)} of them"
+    lines.append(f"  {len(finished)} requests ended, {tokens} tokens in {which}")
     if target.restarts:
         lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
     return lines

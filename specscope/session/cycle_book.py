@@ -6,25 +6,25 @@ had told of it is taken back. Weaker sources still give what the stronger lacks 
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.request import Request
+from specscope.session.request_book import RequestBook
 from specscope.session.state import Cycle
 from specscope.session.tally import Tally
 from specscope.session.window import Gain, Window
 
 if TYPE_CHECKING:
-    from specscope.events import CycleLogged, RequestLogged, SlotReleased, StreamEnded, StreamStepped
+    from specscope.events import CycleLogged, RequestLogged, SlotReleased
+    from specscope.session.request import Request
     from specscope.session.state import CycleSource
 
 CYCLES_KEPT: Final = 4096
-REQUESTS_KEPT: Final = 1000
 
 
 @dataclass(eq=False)
-class CycleBook:
+class CycleBook(RequestBook):
     """The running account.
 
     Attributes:
@@ -35,59 +35,34 @@ class CycleBook:
         polled_cycles: cycles told by polling, whether or not a stronger source told them again.
     """
 
-    label: str | None = None
     width_limit: int | None = None
     tally: Tally = field(default_factory=Tally)
     window: Window = field(default_factory=Window)
     cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
-    requests: OrderedDict[tuple[int, int | None], Request] = field(
-        default_factory=OrderedDict["tuple[int, int | None]", Request]
-    )
     slot_tallies: dict[int, Tally] = field(default_factory=dict[int, Tally])
-    current: dict[int, Request] = field(default_factory=dict[int, Request])
     cycle_ms: float | None = None
     merged: int = 0
     polled_cycles: int = 0
+    _owners: deque[Request] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     _next: int = 1
 
-    # --- requests ---------------------------------------------------------------------------------------------
-
-    def open(self, slot: int, task: int | None, at: float, *, whole: bool) -> Request:
-        """The request of a slot and task; begun now if it is new. The slot's earlier one ends."""
-        known = self.requests.get((slot, task))
-        if known is not None:
-            return known
-        unnamed = self.requests.pop((slot, None), None)
-        if unnamed is not None and task is not None and unnamed.ended_at is None:
-            unnamed.task = task
-            self.requests[slot, task] = unnamed
-            return unnamed
-        before = self.current.get(slot)
-        if before is not None:
-            self.finish(before, at)
-        request = Request(slot=slot, task=task, started_at=at, whole=whole, label=self.label)
-        self.requests[slot, task] = request
-        self.current[slot] = request
-        while len(self.requests) > REQUESTS_KEPT:
-            self.requests.popitem(last=False)
-        return request
-
     def finish(self, request: Request, at: float, stop: str = "finished") -> None:
-        """End a request; a second end only adds what the first did not know."""
-        if request.ended_at is None:
-            request.ended_at = at
-            if self.current.get(request.slot) is request:
-                del self.current[request.slot]
-            if request.chain_width is not None:
-                self._count(request, Tally(unverified=request.chain_width))
-                request.chain_width = None
-        if request.stop in (None, "finished") and stop:
-            request.stop = stop
+        """End a request. A draft whose replay has not ended was drafted, but is no cycle."""
+        super().finish(request, at, stop)
+        if request.chain_width is not None and not request.chain_counted:
+            request.chain_counted = True
+            self._count(request, Tally(unverified=request.chain_width))
 
     def _count(self, request: Request, change: Tally) -> None:
-        request.tally.merge(change)
-        self.tally.merge(change)
-        self.slot_tallies.setdefault(request.slot, Tally()).merge(change)
+        for tally in self._tallies(request):
+            tally.merge(change)
+
+    def _tallies(self, request: Request) -> tuple[Tally, Tally, Tally]:
+        """Where everything of a request is counted: in its own, its slot's and the whole tally."""
+        of_slot = self.slot_tallies.get(request.slot)
+        if of_slot is None:
+            of_slot = self.slot_tallies[request.slot] = Tally()
+        return request.tally, of_slot, self.tally
 
     # --- cycles -----------------------------------------------------------------------------------------------
 
@@ -102,40 +77,38 @@ class CycleBook:
         replayed: bool = False,
     ) -> None:
         """Count one cycle, told by ``seen_by``, unless a stronger source tells this request."""
-        if request.outranks(seen_by):
-            return
-        if request.seen_by not in (None, seen_by):
-            self._take_back(request)
-        request.seen_by = seen_by
+        if request.seen_by != seen_by:
+            if request.outranks(seen_by):
+                return
+            if request.seen_by is not None:
+                self._take_back(request, at)
+            request.seen_by = seen_by
         gap_ms = request.note_cycle(at, accepted)
         if gap_ms is not None:
-            self.cycle_ms = (
-                gap_ms if self.cycle_ms is None else 0.9 * self.cycle_ms + 0.1 * min(gap_ms, 3 * self.cycle_ms)
-            )
-        change = Tally()
-        change.add_cycle(drafted, accepted)
-        self._count(request, change)
+            mean = self.cycle_ms
+            self.cycle_ms = gap_ms if mean is None else 0.9 * mean + 0.1 * min(gap_ms, 3 * mean)
+        for tally in self._tallies(request):
+            tally.add_cycle(drafted, accepted)
         position = request.cycle_tokens + request.tally.plain_steps if request.whole else request.decoded
+        task = -1 if request.task is None else request.task
         self.cycles.append(
-            Cycle(
-                self._next, at, request.slot, request.task or 0, drafted, accepted, gap_ms, seen_by, replayed, position
-            )
+            Cycle(self._next, at, request.slot, task, drafted, accepted, gap_ms, seen_by, replayed, position)
         )
+        self._owners.append(request)
         self._next += 1
         width = -1 if drafted is None else drafted
-        self.window.add(Gain(at, request.slot, accepted + 1, 1, gap_ms, width, accepted))
+        self.window.gains.append(Gain(at, request, accepted + 1, 1, gap_ms, width, accepted))
 
-    def _take_back(self, request: Request) -> None:
-        """Undo what a weaker source told of a request."""
-        undone = request.tally.copy()
-        request.tally = Tally()
+    def _take_back(self, request: Request, at: float) -> None:
+        """Undo what a weaker source told of a request, before a stronger one tells its first cycle, at ``at``."""
+        undone = request.tally
         self.tally.merge(undone, -1)
         self.slot_tallies[request.slot].merge(undone, -1)
-        request.cycle_tokens = 0
-        request.last_step_at = request.first_token_at
-        kept = [c for c in self.cycles if (c.slot, c.task) != (request.slot, request.task or 0)]
-        self.cycles = deque(kept, maxlen=CYCLES_KEPT)
-        self.window.drop(request.slot, request.started_at)
+        request.start_over(at)
+        told = [(c, owner) for c, owner in zip(self.cycles, self._owners, strict=True) if owner is not request]
+        self.cycles = deque((c for c, _ in told), maxlen=CYCLES_KEPT)
+        self._owners = deque((owner for _, owner in told), maxlen=CYCLES_KEPT)
+        self.window.drop(request)
 
     def add_plain(self, request: Request, at: float, steps: int, *, first: bool = False, timed: bool = False) -> None:
         """Count forwards without a draft.
@@ -144,21 +117,35 @@ class CycleBook:
             request: whose.
             at: when they had happened.
             steps: how many.
-            first: the first token, which comes with the prompt's forward and takes no decoding time.
+            first: up to the first token seen; the prompt's forward gave it, so that no decoding time is known.
             timed: they are the request's latest steps, so that they move its clock.
         """
         if steps <= 0:
             return
-        self._count(request, Tally(plain_steps=steps, tokens=steps))
+        for tally in self._tallies(request):
+            tally.add_plain(steps)
         gap_ms = None
         if timed:
             gap_ms = None if request.last_step_at is None else max(0.0, (at - request.last_step_at) * 1000)
             request.last_step_at = at
-        if first:
-            request.first_token_at = at
-            request.last_step_at = at
-        else:
-            self.window.add(Gain(at, request.slot, steps, steps, gap_ms, None, None))
+        if not first:
+            self.window.gains.append(Gain(at, request, steps, steps, gap_ms, None, None))
+        elif not request.cycle_tokens:
+            request.first_token_at = request.last_step_at = at
+
+    def settle(self, request: Request, at: float) -> None:
+        """Put the plain steps right by the final token count, when a request has ended at ``at``.
+
+        The prompt's own, if polling saw none, takes no decoding time. Where no step was seen, the server's own time
+        for all of them is theirs.
+        """
+        steps = request.settle_plain()
+        own = 1 if steps > 0 and not request.tally.plain_steps else min(0, steps)
+        for tally in self._tallies(request):
+            tally.add_plain(own)
+        if request.last_step_at is None and request.generated_ms is not None:
+            request.last_step_at = at - request.generated_ms / 1000
+        self.add_plain(request, at, steps - own, timed=True)
 
     # --- what the log tells ---------------------------------------------------------------------------------------
 
@@ -169,6 +156,9 @@ class CycleBook:
         replay verified as its own draft (llama.cpp server-context.cpp, spec_is_replay).
         """
         request = self.open(e.slot, e.task, e.at, whole=False)
+        if request.chain_counted and request.chain_width is not None:  # not cancelled: another source was faster
+            request.chain_counted = False
+            self._count(request, Tally(unverified=-request.chain_width))
         if e.restored:
             if request.chain_width is None:
                 request.chain_width = e.drafted
@@ -183,11 +173,8 @@ class CycleBook:
         """The server's totals of a finished request."""
         request = self.open(e.slot, e.task, e.at, whole=False)
         request.logged = e
-        request.prompt_tokens = e.prompt_tokens if e.prompt_tokens is not None else request.prompt_tokens
-        request.prompt_ms = e.prompt_ms
-        request.generated = e.generated if e.generated is not None else request.generated
-        request.generated_ms = e.generated_ms
-        self.add_plain(request, e.at, request.settle_plain(), timed=True)
+        request.learn(e, "prompt_tokens", "prompt_ms", "generated", "generated_ms")
+        self.settle(request, e.at)
         self.finish(request, e.at)
         self._stopped_by_limit(request)
         return request
@@ -200,49 +187,3 @@ class CycleBook:
         limit = request.n_predict
         if request.stop == "finished" and limit is not None and limit > 0 and request.generated == limit:
             request.stop = "limit"
-
-    # --- what a stream of our own tells -----------------------------------------------------------------------------
-
-    def stream_stepped(self, e: StreamStepped) -> None:
-        """A chunk of our own stream: each new pair of draft totals is one cycle."""
-        request = self._of_stream(e.request, e.slot, e.at)
-        if request is None or e.drafted is None or e.accepted is None:
-            return
-        before = request.stream_totals
-        request.stream_totals = (e.drafted, e.accepted)
-        if e.drafted > before[0]:
-            self.add_cycle(request, e.at, e.drafted - before[0], e.accepted - before[1], "stream")
-
-    def stream_ended(self, e: StreamEnded) -> None:
-        """The final timings of our own request."""
-        request = self._of_stream(e.request, e.slot, e.at)
-        if request is None:
-            return
-        request.generated = e.generated if e.generated is not None else request.generated
-        request.generated_ms = e.generated_ms if e.generated_ms is not None else request.generated_ms
-        request.prompt_tokens = e.prompt_tokens if e.prompt_tokens is not None else request.prompt_tokens
-        request.prompt_ms = e.prompt_ms if e.prompt_ms is not None else request.prompt_ms
-        request.cached_tokens = e.cached_tokens if e.cached_tokens is not None else request.cached_tokens
-        request.ttft_ms = e.ttft_ms
-        self.add_plain(request, e.at, request.settle_plain(), timed=True)
-        self.finish(request, e.at, e.stop or "finished")
-
-    def _of_stream(self, stream: str, slot: int | None, at: float) -> Request | None:
-        """The request a stream belongs to: by its id once known, else the running request of its slot.
-
-        A stream that does not name its slot (``id_slot`` is -1 in some chunks) belongs to the only running
-        request without a stream; where there are several it cannot be told.
-        """
-        for request in reversed(self.requests.values()):
-            if request.stream_id == stream:
-                return request
-        if slot is not None and slot >= 0:
-            request = self.current.get(slot)
-            if request is None or request.stream_id is not None:
-                request = self.open(slot, None, at, whole=True)
-        else:
-            free = [r for r in self.current.values() if r.stream_id is None]
-            request = free[0] if len(free) == 1 else None
-        if request is not None:
-            request.stream_id = stream
-        return request

@@ -76,7 +76,7 @@ def _totals(fold: TargetFold, cycle_evidence: Evidence) -> Totals:
     tally, referee = fold.epoch.book.tally, fold.epoch.referee
     if cycle_evidence in ("exact", "unconfirmed", "parted"):
         return _captured(tally, cycle_evidence)
-    if referee.count is not None and referee.count.cycles:
+    if referee.count is not None and (referee.count.cycles or cycle_evidence == "polled"):
         return _counted(referee, tally)
     if cycle_evidence == "polled":
         return _captured(tally, "polled")
@@ -129,10 +129,10 @@ def _counted(referee: RefereeBook, tally: Tally) -> Totals:
         plain_steps=max(0, steps - count.cycles) if steps is not None else None,
         generated=generated,
         tau=generated / steps if generated is not None and steps else None,
-        tau_draft=1 + count.accepted / count.cycles,
+        tau_draft=1 + count.accepted / count.cycles if count.cycles else None,
         acceptance=count.accepted / count.drafted if count.drafted else None,
-        width_mean=count.drafted / count.cycles,
-        histogram=tuple(tally.histogram()),
+        width_mean=count.drafted / count.cycles if count.cycles else None,
+        histogram=tuple(tally.histogram()) if count.cycles else (),
         survival=tuple(PositionRate(share, None) for share in referee.per_position()),
     )
 

@@ -29,12 +29,14 @@ class Fold:
     def apply(self, event: ev.Event) -> None:
         """Fold one fact in."""
         self._facts += 1
+        self._at = max(self._at, event.at)
         if self._started_at is None:
             self._started_at = event.at
-        self._at = max(self._at, event.at)
         target = self.targets.get(event.target)
         if target is None:
             target = self.targets[event.target] = TargetFold(event.target)
+            if self._marks:
+                target.marked(self._marks[-1][1])
         if not _cycle_fact(target, event):
             self._other_fact(target, event)
             _source_fact(target, event)
@@ -80,7 +82,7 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
         case ev.SlotStepped():
             target.epoch.slots.stepped(event)
         case ev.StreamStepped():
-            book.stream_stepped(event)
+            target.epoch.streams.stepped(event)
         case ev.SlotChanged():
             target.slot_changed(event)
         case ev.RequestLaunched():
@@ -88,9 +90,9 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
         case ev.RequestLogged():
             target.request_logged(event)
         case ev.SlotReleased():
-            target.released(event)
+            book.released(event)
         case ev.StreamEnded():
-            target.stream_ended(event)
+            target.epoch.streams.ended(event)
         case _:
             return False
     target.last_fact_at = event.at

@@ -29,28 +29,32 @@ class RefereeBook:
     The counters move when a slot is released, so the baseline is a read with all slots idle, and the requests
     between two such reads lie wholly inside the window. A read while some slots are busy is compared with the
     requests that have ended; one may be ending that very moment, so it can confirm but never refute.
+
+    Attributes:
+        base: the first read with all slots idle; last: the one that was compared; latest: whatever came last.
+        ended: requests that had ended by the compared read.
     """
 
     base: CountersRead | None = None
     last: CountersRead | None = None
+    latest: CountersRead | None = None
     base_captured: Captured | None = None
     count: RefereeCount | None = None
     missed: int = 0
-    finished: int = 0
+    ended: int = 0
     checked: int = 0
     parted: int = 0
-    failed: str = ""
 
     def counters(self, e: CountersRead, book: CycleBook) -> None:
-        """Take in a read of the counters."""
-        self.failed = ""
+        """Take in a read of the counters. Some builds have no draft counters before the first draft."""
+        self.latest = e
         if not e.idle:
             self._confirm_while_busy(e, book)
             return
-        captured = Captured(book.tally.cycles, book.tally.drafted, book.tally.accepted, self.finished)
-        if self.base is None or self.base_captured is None:
+        captured = Captured(book.tally.cycles, book.tally.drafted, book.tally.accepted, book.ended)
+        if self.base is None or self.base_captured is None or (self.base.drafts is None and e.drafts is not None):
             self.base, self.base_captured = e, captured
-        self.last = e
+        self.last, self.ended = e, book.ended
         self.count = self._compare(self.base, e, self.base_captured, captured)
         if self.count is not None and self.count.agrees:
             self.missed = 0
@@ -61,10 +65,10 @@ class RefereeBook:
         ended = book.tally.copy()
         for request in book.current.values():
             ended.merge(request.tally, -1)
-        captured = Captured(ended.cycles, ended.drafted, ended.accepted, self.finished)
+        captured = Captured(ended.cycles, ended.drafted, ended.accepted, book.ended)
         count = self._compare(self.base, e, self.base_captured, captured)
         if count is not None and count.agrees:
-            self.last, self.count, self.missed = e, count, 0
+            self.last, self.count, self.missed, self.ended = e, count, 0, book.ended
 
     @staticmethod
     def _compare(base: CountersRead, now: CountersRead, then: Captured, captured: Captured) -> RefereeCount | None:
@@ -85,10 +89,6 @@ class RefereeBook:
             captured_accepted=captured.accepted - then.accepted,
         )
 
-    def request_finished(self) -> None:
-        """One more request ended."""
-        self.finished += 1
-
     def request_checked(self, request: Request) -> None:
         """Compare a request's captured cycles with the totals that the log printed for it."""
         agrees = request.agrees()
@@ -105,7 +105,7 @@ class RefereeBook:
         if self.count is None or self.base is None or self.last is None or self.base_captured is None:
             return None
         generated = _increase(self.base.generated, self.last.generated) or 0
-        requests = self.finished - self.base_captured.requests
+        requests = self.ended - self.base_captured.requests
         return max(self.count.cycles, generated - self.count.accepted - requests)
 
     def per_position(self) -> tuple[float, ...]:
@@ -129,8 +129,6 @@ class RefereeBook:
     def _waiting(self) -> str:
         if self.count is not None:
             return ""
-        if self.failed:
-            return self.failed
         if self.base is None:
             return "waiting for all slots to be idle once"
         if self.base.drafts is None:

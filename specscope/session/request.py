@@ -5,13 +5,14 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import deque
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.state import RequestRow
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
-    from specscope.events import RequestLogged
+    from specscope.events import RequestLogged, StreamEnded
     from specscope.session.state import CycleSource
 
 RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 3}
@@ -25,6 +26,14 @@ POLL_MARGIN_S: Final = 0.005
 """A poll this close to a cycle's end may have been answered before or after it: it is not compared."""
 
 
+ROW_KEY: Final = attrgetter(
+    *("tally.tokens", "tally.plain_steps", "tally.unverified", "decoded", "generated", "generated_ms", "stop"),
+    *("ended_at", "logged", "prompt_tokens", "cached_tokens", "ttft_ms", "prompt_ms", "polled_ttft_ms"),
+    *("seen_by", "task", "whole"),
+)
+"""What a request's row is made of. A tally that is told anew by another source has another ``seen_by``."""
+
+
 @dataclass(eq=False)
 class Request:
     """The facts of one request, by slot and task id.
@@ -32,7 +41,9 @@ class Request:
     Attributes:
         seen_by: the strongest source of its cycles so far; weaker ones are ignored from then on.
         whole: seen from its beginning; a request met in the middle has an unknown past.
-        chain_width: width of a draft whose accepted part is being verified a second time.
+        chain_width: width of a draft whose accepted part is being verified a second time; chain_counted: the
+            request ended meanwhile, so that the width was counted as drafted but not verified.
+        streamed: a stream of our own tells of it.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
         ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
     """
@@ -44,7 +55,9 @@ class Request:
     label: str | None = None
     seen_by: CycleSource | None = None
     tally: Tally = field(default_factory=Tally)
+    number: int = 0
     chain_width: int | None = None
+    chain_counted: bool = False
     last_step_at: float | None = None
     decoded: int | None = None
     fill_base: int | None = None
@@ -60,9 +73,10 @@ class Request:
     n_predict: int | None = None
     stop: str | None = None
     logged: RequestLogged | None = None
-    stream_id: str | None = None
-    stream_totals: tuple[int, int] = (0, 0)
+    streamed: bool = False
     cycle_tokens: int = 0
+    last_accepted: int = 0
+    _plain_base: int | None = None
     _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512))
     _polls: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=64))
     _row: tuple[tuple[object, ...], RequestRow] | None = None
@@ -71,27 +85,58 @@ class Request:
         """Whether a stronger source than this one already tells the cycles."""
         return self.seen_by is not None and RANKS[self.seen_by] > RANKS[source]
 
+    def learn(self, e: RequestLogged | StreamEnded, *figures: str) -> None:
+        """Take over the figures that a fact has."""
+        for figure in figures:
+            value = getattr(e, figure)
+            if value is not None:
+                setattr(self, figure, value)
+
+    def start_over(self, at: float) -> None:
+        """A stronger source tells the cycles, from ``at`` on: what a weaker one told is void.
+
+        If drafts had been accepted well before, the stronger one came in the middle. Steps of one token prove
+        nothing: polling takes the plain steps of an n-gram server for cycles.
+        """
+        earlier = bisect_right(self._ends, at - POLL_SETTLE_S, key=lambda end: end[0])
+        if earlier and self._ends[earlier - 1][1] > earlier:
+            self.whole = False
+        self.tally = Tally()
+        self.chain_counted = False
+        self.cycle_tokens = 0
+        self.last_step_at = self.first_token_at if self.whole else None
+        self._plain_base = None
+        self._ends.clear()
+        self._polls.clear()
+
     def note_cycle(self, at: float, accepted: int) -> float | None:
         """Move on by one cycle; returns the milliseconds since the step before, None for the first seen."""
         gap_ms = None if self.last_step_at is None else max(0.0, (at - self.last_step_at) * 1000)
         self.last_step_at = at
         self.cycle_tokens += accepted + 1
+        self.last_accepted = accepted
         self._ends.append((at, self.cycle_tokens))
         return gap_ms
 
-    def note_poll(self, at: float, decoded: int) -> int:
-        """Take in n_decoded; returns how many plain steps earlier polls prove beyond those already counted.
+    def note_poll(self, at: float, decoded: int) -> tuple[int, float]:
+        """Take in n_decoded; returns how many plain steps earlier polls prove beyond those counted, and by when.
 
-        Plain steps leave no line in the log: they are what n_decoded has beyond the tokens of the cycles.
+        Plain steps leave no line in the log: they are what n_decoded has beyond the tokens of the cycles. Of a
+        request met in the middle, what it had beyond them at first was generated before.
         """
         self._polls.append((at, decoded))
-        proven = 0
+        proven, by = 0, at
         while self._polls and self._polls[0][0] < at - POLL_SETTLE_S:
             polled_at, tokens = self._polls.popleft()
             ahead = self._cycle_tokens_at(polled_at)
-            if ahead is not None:
-                proven = max(proven, tokens - ahead - self.tally.plain_steps)
-        return proven
+            if ahead is None:
+                continue
+            beyond = tokens - ahead - self.tally.plain_steps
+            if self._plain_base is None:
+                self._plain_base = 0 if self.whole else beyond
+            if beyond - self._plain_base > proven:
+                proven, by = beyond - self._plain_base, polled_at
+        return proven, by
 
     def _cycle_tokens_at(self, at: float) -> int | None:
         """Tokens of the cycles that had ended by ``at``; None when one ended too close to it to tell."""
@@ -101,15 +146,20 @@ class Request:
         if near_before or near_after:
             return None
         if i == 0:
-            return 0 if self.whole and (not self._ends or len(self._ends) < (self._ends.maxlen or 0)) else None
+            return 0 if len(self._ends) < (self._ends.maxlen or 0) else None
         return self._ends[i - 1][1]
 
     def settle_plain(self) -> int:
-        """Plain steps that the final token count proves beyond those counted; at least the prompt's own."""
+        """Plain steps that the final token count proves beyond those counted; at least the prompt's own.
+
+        Less than none when polls had proven too many because the log came late. Accepted tokens behind a stop are
+        never emitted, so that there may be as many more as the last cycle accepted.
+        """
         if self.generated is None or self.generated < 1 or not self.whole:
             return 0
-        plain = max(1, self.generated - self.cycle_tokens)
-        return max(0, plain - self.tally.plain_steps)
+        least = max(1, self.generated - self.cycle_tokens)
+        most = max(1, self.generated - self.cycle_tokens + self.last_accepted)
+        return min(max(least, self.tally.plain_steps), most) - self.tally.plain_steps
 
     def agrees(self) -> bool | None:
         """Whether the captured cycles equal the server's printed totals; None when that cannot be judged."""
@@ -134,11 +184,7 @@ class Request:
 
     def row(self) -> RequestRow:
         """The frozen view; made anew only when something changed, for there can be a thousand of them."""
-        key = (
-            *(self.tally.tokens, self.tally.plain_steps, self.decoded, self.generated, self.generated_ms, self.stop),
-            *(self.ended_at, self.logged, self.prompt_tokens, self.cached_tokens, self.ttft_ms, self.prompt_ms),
-            self.polled_ttft_ms,
-        )
+        key = ROW_KEY(self)
         if self._row is None or self._row[0] != key:
             self._row = (key, self._make_row())
         return self._row[1]

@@ -18,6 +18,7 @@ MERGE_SHARE: Final = 1.5
 
 
 FIRST_SHARE: Final = 0.6
+"""Of its own time: before the cycle time is known, a step unmoved for longer than the rest of it is one cycle."""
 
 
 @dataclass(eq=False)
@@ -53,17 +54,21 @@ class SlotBook:
     def changed(self, e: SlotChanged) -> None:
         """A slot began, ended or changed its request.
 
-        A request first seen at work on the very first read of /slots began before the watch; any later one
-        began within it, even when the poll came after its first tokens.
+        A request first seen at work on the very first read of /slots began before the watch (one seen before all
+        counts began anew, before them); any later one began within it, even when the poll came after its first
+        tokens.
         """
-        met_at_work = e.slot not in self.slots and bool(e.decoded)
-        track = self.slots.setdefault(e.slot, SlotTrack(e.slot))
+        track = self.slots.get(e.slot)
+        at_work = track is None or (track.task == e.task and bool(track.decoded))
+        met_at_work = bool(e.decoded) and at_work
+        if track is None:
+            track = self.slots[e.slot] = SlotTrack(e.slot)
         self._take(track, e)
         if e.busy and e.task is not None:
             self._running(track, e, whole=not met_at_work)
         elif e.busy is False:
-            request = self.book.current.get(e.slot)
-            if request is not None and (e.task is None or request.task in (None, e.task)):
+            request = self.book.running(e.slot, e.task)
+            if request is not None and request.started_at <= e.at:
                 self._last_step(request, e)
                 self.book.finish(request, e.at)
 
@@ -83,7 +88,8 @@ class SlotBook:
     def _fill(track: SlotTrack, fill: int | None) -> None:
         if fill is not None:
             track.fill_tokens = fill
-            track.fill_max_tokens = max(fill, track.fill_max_tokens or 0)
+            if track.fill_max_tokens is None or fill > track.fill_max_tokens:
+                track.fill_max_tokens = fill
 
     def _running(self, track: SlotTrack, e: SlotChanged, *, whole: bool) -> None:
         """A busy slot: its request goes on, or begins."""
@@ -98,7 +104,9 @@ class SlotBook:
 
     def stepped(self, e: SlotStepped) -> None:
         """A poll saw n_decoded move."""
-        track = self.slots.setdefault(e.slot, SlotTrack(e.slot, busy=True, task=e.task))
+        track = self.slots.get(e.slot)
+        if track is None:
+            track = self.slots[e.slot] = SlotTrack(e.slot, busy=True, task=e.task)
         self._fill(track, e.fill_tokens)
         track.decoded = e.decoded
         request = self.book.open(e.slot, e.task, e.at, whole=False)
@@ -106,11 +114,13 @@ class SlotBook:
 
     def _advance(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
         """Turn a move of n_decoded into a cycle, plain steps, or only tokens, as far as it tells."""
-        at = e.at
+        at, before = e.at, request.decoded
+        if before is not None and decoded < before:
+            return
         if e.fill_tokens is not None and e.decoded:
             base = e.fill_tokens - decoded
-            request.fill_base = base if request.fill_base is None else min(base, request.fill_base)
-        before = request.decoded
+            if request.fill_base is None or base < request.fill_base:
+                request.fill_base = base
         request.decoded = decoded
         if before is None:
             self._first_seen(track, request, e, decoded)
@@ -118,24 +128,25 @@ class SlotBook:
         gain = decoded - before
         if track.speculative is False:
             self.book.add_plain(request, at, gain, timed=True)
-        elif self.cycles_elsewhere or request.outranks("polled"):
-            before_cycles = not request.cycle_tokens
-            self.book.add_plain(request, at, request.note_poll(at, decoded), timed=before_cycles)
+        elif self.cycles_elsewhere or (request.seen_by != "polled" and request.outranks("polled")):
+            proven, by = request.note_poll(at, decoded)
+            self.book.add_plain(request, by, proven, timed=not request.cycle_tokens)
         elif gain > 0:
             self._polled_cycle(request, e, gain)
 
     def _first_seen(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
-        """The first token comes with the prompt's forward; what came with it may be one cycle."""
+        """The first token comes with the prompt's forward; what came with it may be one cycle, of unknown time."""
         at = e.at
         if not request.whole:
-            request.last_step_at = at
+            request.last_step_at = at if request.last_step_at is None else request.last_step_at
             return
         request.polled_ttft_ms = (at - request.started_at) * 1000
         if not request.tally.plain_steps:
-            self.book.add_plain(request, at, 1, first=True)
+            self.book.add_plain(request, at, decoded if track.speculative is False else 1, first=True)
         if track.speculative is False:
-            self.book.add_plain(request, at, decoded - 1)
-        elif decoded > 1 and not self.cycles_elsewhere and not request.outranks("polled"):
+            return
+        if decoded > 1 and not self.cycles_elsewhere and not request.outranks("polled"):
+            request.last_step_at = None
             self._polled_cycle(request, e, decoded - 1)
 
     def _one_cycle(self, request: Request, e: SlotChanged | SlotStepped) -> bool:

@@ -1,4 +1,4 @@
-"""Counts of cycles by (draft width, accepted length), from which every figure of DOMAIN terms follows."""
+"""Counts of cycles by (draft width, accepted length), from which every figure about drafting follows."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ class Tally:
 
     def add_cycle(self, drafted: int | None, accepted: int) -> None:
         """Count one cycle; ``drafted`` is None when the width was not seen."""
-        self.joint[(-1 if drafted is None else drafted), accepted] += 1
+        key = (-1 if drafted is None else drafted, accepted)
+        self.joint[key] = self.joint.get(key, 0) + 1
         self.tokens += accepted + 1
 
     def add_plain(self, steps: int) -> None:

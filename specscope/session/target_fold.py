@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from itertools import takewhile
+from typing import TYPE_CHECKING, Final
 
 from specscope.flags import parse_flags
 from specscope.session.config import read_config
@@ -11,11 +12,19 @@ from specscope.session.cycle_book import CycleBook
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
 from specscope.session.state import SourceView
+from specscope.session.stream_book import StreamBook
 
 if TYPE_CHECKING:
     from specscope import events as ev
     from specscope.flags import ServerFlags
     from specscope.session.state import Config
+
+
+LOG_STARTS: Final = frozenset({"build", "verbosity"})
+"""What a server's log says once, when its process starts (sources/log_dialects.py)."""
+
+LOG_PRELUDE: Final = LOG_STARTS | {"env_overridden"}
+"""What belongs to a start although it may come before it."""
 
 
 @dataclass(eq=False)
@@ -28,9 +37,11 @@ class Epoch:
     polls: int = 0
     poll_steps: int = 0
     slots: SlotBook = field(init=False)
+    streams: StreamBook = field(init=False)
 
     def __post_init__(self) -> None:
         self.slots = SlotBook(self.book)
+        self.streams = StreamBook(self.book)
 
 
 @dataclass(eq=False)
@@ -56,6 +67,9 @@ class TargetFold:
     flags: ServerFlags | None = None
     models: dict[str, ev.ModelRead] = field(default_factory=dict["str", "ev.ModelRead"])
     label: str | None = None
+    answered_at: float | None = None
+    log_began_at: float | None = None
+    _log_begins: bool = False
 
     # --- the server's life --------------------------------------------------------------------------------------
 
@@ -68,8 +82,7 @@ class TargetFold:
     def server_changed(self, e: ev.ServerChanged) -> None:
         """What the server answers changed. A server that is gone loses its running requests."""
         if e.state == "down" and self.server != "down":
-            for request in list(self.epoch.book.current.values()):
-                self.epoch.book.finish(request, e.at, "lost")
+            self.epoch.book.lose_all(e.at)
         self.server, self.server_detail, self.server_since = e.state, e.detail, e.at
 
     def server_started(self, e: ev.ServerStarted) -> None:
@@ -81,13 +94,19 @@ class TargetFold:
             self.tokens = {e.by: e.token}
 
     def _restart(self, at: float) -> None:
-        """Begin a new epoch: nothing counted before leaks into what follows."""
-        elsewhere = self.epoch.slots.cycles_elsewhere
+        """Begin a new epoch: nothing counted before leaks into what follows.
+
+        The log of the new process is read before its first answer, so what it said is kept when it began after
+        the old one's last answer.
+        """
+        old = self.epoch
+        of_new = self.log_began_at is not None and (self.answered_at is None or self.log_began_at >= self.answered_at)
         self.number += 1
         self.restarts.append(at)
-        self.epoch = Epoch()
+        self.epoch = Epoch(said=old.said) if of_new else Epoch()
         self.epoch.book.label = self.label
-        self.epoch.slots.cycles_elsewhere = elsewhere
+        self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
+        self.epoch.streams.follow(old.streams, lost=True)
         self.props = self.usage = None
         self._refresh()
 
@@ -99,11 +118,12 @@ class TargetFold:
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params
+        self.epoch.streams.follow(old.streams, lost=False)
         self._refresh()
 
     def props_read(self, e: ev.PropsRead) -> None:
         """GET /props."""
-        self.props = e
+        self.props, self.answered_at = e, e.at
 
     def process_seen(self, e: ev.ProcessSeen) -> None:
         """The server's process, its command line and environment."""
@@ -117,15 +137,23 @@ class TargetFold:
         self._refresh()
 
     def log_said(self, e: ev.LogSaid) -> None:
-        """A meaningful log line."""
-        self.epoch.said[e.code] = e.fields
+        """A meaningful log line. What an earlier process said is void when another begins."""
+        said = self.epoch.said
+        begins = e.code in LOG_STARTS
+        if begins and not self._log_begins:
+            kept = dict(takewhile(lambda line: line[0] in LOG_PRELUDE - LOG_STARTS, reversed(said.items())))
+            said = self.epoch.said = kept
+            self.log_began_at = e.at
+        self._log_begins = begins
+        said.pop(e.code, None)
+        said[e.code] = e.fields
         if e.code == "request_cancelled":
             self._cancelled(e.fields.get("task", ""))
         self._refresh()
 
     def _cancelled(self, task: str) -> None:
-        for (_, known), request in self.epoch.book.requests.items():
-            if str(known) == task:
+        for request in self.epoch.book.requests.values():
+            if str(request.task) == task:
                 request.stop = "cancelled"
 
     def _refresh(self) -> None:
@@ -179,42 +207,22 @@ class TargetFold:
 
     def slot_changed(self, e: ev.SlotChanged) -> None:
         """GET /slots showed a change."""
-        running = self.epoch.book.current.get(e.slot)
+        self.answered_at = e.at
         self.epoch.slots.changed(e)
-        self._ended(running)
         if e.params is not None:
             self._refresh()
 
     def request_logged(self, e: ev.RequestLogged) -> None:
         """The log's totals of a request."""
-        running = self.epoch.book.current.get(e.slot)
-        request = self.epoch.book.request_logged(e)
-        self.epoch.referee.request_checked(request)
-        self._ended(running)
-
-    def released(self, e: ev.SlotReleased) -> None:
-        """The log's end of a request."""
-        running = self.epoch.book.current.get(e.slot)
-        self.epoch.book.released(e)
-        self._ended(running)
-
-    def stream_ended(self, e: ev.StreamEnded) -> None:
-        """The end of a request of our own."""
-        running = list(self.epoch.book.current.values())
-        self.epoch.book.stream_ended(e)
-        for request in running:
-            self._ended(request)
-
-    def _ended(self, request: object) -> None:
-        """Count a request as finished when the fact just folded ended it."""
-        if request is not None and request not in self.epoch.book.current.values():
-            self.epoch.referee.request_finished()
+        self.epoch.referee.request_checked(self.epoch.book.request_logged(e))
 
     def counters_read(self, e: ev.CountersRead) -> None:
         """GET /metrics. Counters that went backwards mean a restart that no token told (older builds)."""
-        last = self.epoch.referee.last
-        if last is not None and _went_back(last, e):
+        before = self.epoch.referee.latest
+        if before is not None and _went_back(before, e):
             self._restart(e.at)
+            self.tokens = {}
+        self.answered_at = e.at
         self.epoch.referee.counters(e, self.epoch.book)
 
     def polled(self, e: ev.PollSampled) -> None:

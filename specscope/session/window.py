@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.state import Rates
+
+if TYPE_CHECKING:
+    from specscope.session.request import Request
 
 WINDOW_S: Final = 10.0
 """Length of the window. Ten seconds hold 100-1,000 cycles of a GPU server (10-100 cycles/s): tau is then known
@@ -16,15 +20,18 @@ MAX_STEPS: Final = 4096
 
 
 class Gain(NamedTuple):
-    """Tokens gained at once by one slot: a cycle (drafted may be -1 for unseen), or plain steps."""
+    """Tokens gained at once by one request: a cycle (drafted may be -1 for unseen), or plain steps."""
 
     at: float
-    slot: int
+    request: Request
     tokens: int
     steps: int
     gap_ms: float | None
     drafted: int | None
     accepted: int | None
+
+
+AT: Final = attrgetter("at")
 
 
 @dataclass(eq=False)
@@ -33,22 +40,16 @@ class Window:
 
     gains: deque[Gain] = field(default_factory=lambda: deque(maxlen=MAX_STEPS))
 
-    def add(self, gain: Gain) -> None:
-        """Take in one gain."""
-        self.gains.append(gain)
-
-    def drop(self, slot: int, since: float) -> None:
-        """Forget the gains of a slot from ``since`` on (a better source will tell them again)."""
-        kept = [g for g in self.gains if g.slot != slot or g.at < since]
-        self.gains = deque(kept, maxlen=MAX_STEPS)
+    def drop(self, request: Request) -> None:
+        """Forget the gains of a request (a better source will tell them again)."""
+        self.gains = deque((g for g in self.gains if g.request is not request), maxlen=MAX_STEPS)
 
     def rates(self) -> Rates:
         """The figures of the window."""
         if not self.gains:
             return Rates()
-        ordered = sorted(self.gains, key=lambda g: g.at)
-        end = ordered[-1].at
-        recent = [g for g in ordered if g.at > end - WINDOW_S]
+        begin = max(map(AT, self.gains)) - WINDOW_S
+        recent = sorted([g for g in self.gains if g.at > begin], key=AT)
         timed = [g for g in recent if g.gap_ms is not None]
         span = _union_s(timed)
         tokens = sum(g.tokens for g in timed) + sum(g.tokens for g in recent if g.gap_ms is None and g.drafted is None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from urllib.parse import urlsplit
 
 import msgspec
 
@@ -15,17 +16,24 @@ if TYPE_CHECKING:
 
     from specscope.events import ServerState
 
-TEXT_KEPT = 200
+TEXT_KEPT: Final = 200
 """Characters of an unexpected answer that are shown."""
+
+NO_HEALTH: Final = "no /health: not llama-server (llama-cpp-python, ollama and LM Studio have none)"
+UNDER_PREFIX: Final = "a llama-server that knows no /health here: does the address lack its --api-prefix?"
+ROUTER: Final = "a router: it decodes nothing itself; watch the llama-server of a model"
+SWAP: Final = "this answers like llama-swap: watch the llama-server behind it"
+ASLEEP: Final = "it sleeps until a request comes; looking at /slots would wake it"
 
 
 class Answer(NamedTuple):
-    """An HTTP answer. ``status`` 0 means that none came; ``text`` then says why."""
+    """An HTTP answer. ``status`` 0 means that none came; ``text`` then says why, ``late`` that it took too long."""
 
     status: int
     body: bytes = b""
     text: str = ""
     headers: Mapping[str, str] = MappingProxyType({})
+    late: bool = False
 
 
 class Verdict(NamedTuple):
@@ -41,13 +49,20 @@ def shorten(body: bytes) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:TEXT_KEPT]
 
 
+def read_json(body: bytes) -> Any:  # noqa: ANN401  free JSON
+    """A JSON body, or None when it is none."""
+    try:
+        return msgspec.json.decode(body)
+    except (ValueError, RecursionError):
+        return None
+
+
 def error_message(body: bytes) -> str:
     """The message of a JSON error body, else the start of the text."""
+    parsed = read_json(body)
     try:
-        parsed: Any = msgspec.json.decode(body)
-        message = parsed["error"]["message"]
-        return str(message)[:TEXT_KEPT]
-    except (msgspec.DecodeError, KeyError, TypeError, IndexError):
+        return shorten(str(parsed["error"]["message"]).encode("utf-8", "replace"))
+    except (KeyError, TypeError, IndexError):
         return shorten(body)
 
 
@@ -56,52 +71,68 @@ def judge_health(answer: Answer) -> Verdict:
     match answer.status:
         case 0:
             return Verdict("down", answer.text)
-        case 200 if answer.body.strip() == b"OK":
-            return Verdict(
-                "not_llama", "this answers like llama-swap: watch the llama-server behind it (see its /running)"
-            )
-        case 200 if answer.body.lstrip()[:1] == b"{":
-            return Verdict("ready")
+        case 200:
+            return _judge_well(answer.body)
         case 503 if b"no slot available" in answer.body:
             return Verdict("ready")
-        case 503:
+        case 503 if answer.body.lstrip()[:1] == b"{":
             return Verdict("loading", error_message(answer.body))
         case 401 | 403:
-            return Verdict("needs_key", error_message(answer.body))
+            return Verdict("needs_key", error_message(answer.body) or f"/health answered {answer.status}")
         case 404:
-            return Verdict(
-                "not_llama", "no /health: not llama-server (llama-cpp-python, ollama and LM Studio have none)"
-            )
-        case _:
-            return Verdict("error", f"/health answered {answer.status}: {shorten(answer.body)}")
+            return Verdict("not_llama", UNDER_PREFIX if b"not_found_error" in answer.body else NO_HEALTH)
+        case status if 300 <= status < 400:  # noqa: PLR2004  HTTP's own numbers
+            return Verdict("error", f"/health answered {status}{_elsewhere(answer)}: give the address it leads to")
+        case status:
+            return Verdict("error", f"/health answered {status}: {shorten(answer.body)}")
+
+
+def _judge_well(body: bytes) -> Verdict:
+    """GET /health with status 200."""
+    if body.lstrip()[:1] == b"{":
+        return Verdict("ready")
+    if body.strip() == b"OK":
+        return Verdict("not_llama", SWAP)
+    said = shorten(body) or "an empty body"
+    return Verdict("not_llama", f"/health answers, but not as llama-server does: {said}")
+
+
+def _elsewhere(answer: Answer) -> str:
+    """Where a redirect leads: host and path only, because a query may hold a token."""
+    try:
+        parts = urlsplit(answer.headers.get("location", ""))
+        place = f"{parts.hostname or ''}{parts.path}"
+    except ValueError:
+        place = ""
+    return f" (to {shorten(place.encode())})" if place else ""
 
 
 def judge_props(answer: Answer, *, at: float, target: str) -> tuple[Verdict, PropsRead | None]:
     """GET /props: the server's build, model and sampling defaults, or why there are none."""
-    if answer.status in (401, 403):
-        return Verdict("needs_key", error_message(answer.body)), None
-    if answer.status == 503:  # noqa: PLR2004  HTTP's own number
-        return Verdict("loading", error_message(answer.body)), None
-    if answer.status != 200:  # noqa: PLR2004  HTTP's own number
-        reason = answer.text or f"/props answered {answer.status}: {error_message(answer.body)}"
-        return Verdict("ready", reason), None
-    try:
-        props: Any = msgspec.json.decode(answer.body)
-    except msgspec.DecodeError:
-        return Verdict("ready", f"/props is not JSON: {shorten(answer.body)}"), None
+    match answer.status:
+        case 401 | 403:
+            return Verdict("needs_key", error_message(answer.body) or f"/props answered {answer.status}"), None
+        case 503:
+            return Verdict("loading", error_message(answer.body)), None
+        case 200:
+            pass
+        case 0:
+            return Verdict("ready", answer.text), None
+        case status:
+            return Verdict("ready", f"/props answered {status}: {error_message(answer.body)}"), None
+    props = read_json(answer.body)
     if not isinstance(props, dict):
-        return Verdict("ready", "/props is not an object"), None
+        return Verdict("ready", f"/props is no JSON object: {shorten(answer.body)}"), None
     if props.get("role") == "router":  # pyright: ignore[reportUnknownMemberType]  free JSON
-        detail = (
-            "a router: it decodes nothing itself; watch the llama-server of a model (specscope finds it by its process)"
-        )
-        return Verdict("router", detail), None
-    return Verdict("sleeping" if props.get("is_sleeping") else "ready"), _props(props, at, target)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType]
+        return Verdict("router", ROUTER), None
+    asleep = props.get("is_sleeping") is True  # pyright: ignore[reportUnknownMemberType]  free JSON
+    verdict = Verdict("sleeping", ASLEEP) if asleep else Verdict("ready")
+    return verdict, _props(props, at, target)  # pyright: ignore[reportUnknownArgumentType]  free JSON
 
 
 def _props(props: dict[str, Any], at: float, target: str) -> PropsRead:
     found: Any = props.get("default_generation_settings")
-    settings: dict[str, Any] = found if isinstance(found, dict) else {}
+    settings: dict[str, Any] = found if isinstance(found, dict) else {}  # pyright: ignore[reportUnknownVariableType]
     modalities = props.get("modalities")
     vision: Any = modalities.get("vision") if isinstance(modalities, dict) else None  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
     build = _typed(props.get("build_info"), str)

@@ -1,45 +1,52 @@
-"""The HTTP side of a llama-server: first contact, /props, the counters of /metrics, and the life of the /slots poller.
+"""The HTTP side of a llama-server: first contact, what state it is in, and when its endpoints are asked.
 
 Each endpoint is a source of its own (``http``, ``slots``, ``metrics``), so that one that is off or broken takes
-nothing from the others. Nothing here loads, wakes or evicts a model.
+nothing from the others. Nothing here loads, wakes or evicts a model:
+
+- A router and a proxy are asked for nothing but what stands behind them.
+- A sleeping server is only asked for /health and /props until another's request has woken it.
+- On a server that may fall asleep (its flags say so, or it was seen asleep) every look at /slots restarts the idle
+  clock. So the looks stop some seconds after the last request. They begin again when the log tells of a request, when
+  the process uses the CPU again, or when /props says that a sleeper was woken.
 """
 
 from __future__ import annotations
 
 import asyncio
-import threading
+import contextlib
 from dataclasses import dataclass, field
-from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
-import httpx
+from msgspec.structs import replace
 
-from specscope.events import ServerChanged, ServerStarted, SourceAttached, SourceLost
-from specscope.sources.answers import Answer, error_message, judge_health, judge_props, shorten
-from specscope.sources.metrics_text import read_counters
-from specscope.sources.slot_poller import SlotPoller
+from specscope.events import ServerChanged, ServerStarted
+from specscope.sources.address import key_problem, read_address
+from specscope.sources.answers import ROUTER, SWAP, Verdict, judge_health, judge_props
+from specscope.sources.children import router_children, swap_children, with_children
+from specscope.sources.counters import KEY_HINT, Counters
+from specscope.sources.endpoints import Endpoints
+from specscope.sources.http_get import HttpGet
+from specscope.sources.slot_polling import SlotPolling
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from specscope.events import Event, ServerState, Tier
+    from specscope.events import PropsRead, ServerState
+    from specscope.sources.address import Address
     from specscope.sources.source import Clock, Emit
 
-TIMEOUT_S: Final = 3.0
 RETRY_S: Final = 0.5
-LOOK_S: Final = 0.1
-IDLE_BEFORE_SCRAPE_S: Final = 0.4
-"""The log source reads at intervals of up to 0.2 s: by then every line of the last request has been read."""
+ASLEEP_RETRY_S: Final = 1.0
+FINISH_LOOK_S: Final = 0.1
 
 FINISH_S: Final = 1.5
 """How long the end of a watch waits for the closing comparison."""
 
-BUSY_SCRAPE_S: Final = 15.0
-"""While slots never fall idle together, the counters are read at most this often, after a release: each scrape
-resets the server's rate gauges for everyone."""
+PAUSE_AFTER_S: Final = 5.0
+"""On a server that may fall asleep, how long after a request the looks at /slots go on, at most."""
 
-BLIND_SCRAPE_S: Final = 5.0
-"""Without /slots nothing tells when a request ends, so the counters are read at this interval."""
+MET: Final = ("ready", "sleeping", "needs_key", "hung")
+"""States in which the server's process is there and settled, so that its log and files can be read."""
 
 
 @dataclass(eq=False)
@@ -53,8 +60,12 @@ class HttpSource:
         api_key: sent as a bearer token; a wrong one is tried once.
         relaxed: another source tells the cycles, so /slots is polled slowly (may change while running).
         live_metrics_s: read the counters at this interval even while busy; None: only when a request has ended.
-        on_contact: awaited when the server is first ready and after each restart, before anything is counted, so
-            that the other sources are in place.
+        on_contact: awaited when the server is first met and whenever it is met again, before anything is counted,
+            so that the other sources are in place. Returns whether it is the process of before; None: not known.
+        sleep_idle_s: the server falls asleep after so many idle seconds; None: not known to (may change).
+
+    Raises:
+        ValueError: ``url`` is no address.
     """
 
     url: str
@@ -63,266 +74,224 @@ class HttpSource:
     api_key: str | None = None
     relaxed: bool = False
     live_metrics_s: float | None = None
-    on_contact: Callable[[], Awaitable[None]] | None = None
+    on_contact: Callable[[], Awaitable[bool | None]] | None = None
+    sleep_idle_s: float | None = None
     name: str = "http"
-    poller: SlotPoller | None = None
-    _requests: int = 0
+    address: Address = field(init=False)
+    polling: SlotPolling = field(init=False)
+    counters: Counters = field(init=False)
+    _http: HttpGet = field(init=False)
+    endpoints: Endpoints = field(init=False)
     _state: ServerState | None = None
     _detail: str = ""
-    _lost: dict[str, str] = field(default_factory=dict[str, str])
     _contacts: int = 0
-    _scraped_at: float = 0.0
-    _scraped_releases: int = 0
-    _metrics_off: bool = False
-    _scraping: bool = False
-    _woken: bool = False
+    _met: bool = False
+    _held: Verdict | None = None
+    _props: PropsRead | None = None
+    _slots_hang: bool = False
+    _slept: bool = False
+    _nudged: asyncio.Event = field(default_factory=asyncio.Event)
     _emit: Emit = field(default=lambda _: None)
-    _client: httpx.AsyncClient = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.address = read_address(self.url, self.api_key)
+        self._http = HttpGet(self.address)
+        self.endpoints = Endpoints(self.clock, self.target)
+        self.counters = Counters(self._http.get, self.endpoints, self.clock, self.target, self.live_metrics_s)
+        self.polling = SlotPolling(self)
 
     @property
     def requests(self) -> int:
         """Requests sent so far."""
-        return self._requests + (self.poller.requests if self.poller else 0)
+        return self._http.requests + self.polling.requests
+
+    @property
+    def pause_after_s(self) -> float | None:
+        """How long after the last request /slots is still looked at; None: as long as the watch goes on."""
+        if self.sleep_idle_s is not None and self.sleep_idle_s > 0:
+            return min(PAUSE_AFTER_S, self.sleep_idle_s / 2)
+        return PAUSE_AFTER_S if self._slept else None
 
     def relax(self, *, relaxed: bool) -> None:
         """Another source tells the cycles from now on, or no longer does."""
         self.relaxed = relaxed
-        if self.poller is not None and self.poller.pace.relaxed != relaxed:
-            self.poller.pace.relaxed = relaxed
-            self._lost.pop("slots", None)  # its tier changes: say so with the next facts
-            self.poller.wake()
+        self.polling.relax(relaxed=relaxed)
 
     def wake(self) -> None:
         """A request began, says another source: look now, and read the counters when it is over."""
-        self._woken = True
-        if self.poller is not None:
-            self.poller.wake()
+        self.counters.woken = True
+        self.stir()
+
+    def stir(self) -> None:
+        """Something may have begun, says another source: look now."""
+        self._nudged.set()
+        self.polling.wake()
 
     async def run(self, emit: Emit) -> None:
         """Watch until cancelled."""
-        self._emit = emit
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
-        async with httpx.AsyncClient(timeout=TIMEOUT_S, headers=headers, trust_env=False) as self._client:
+        self._emit = self.endpoints.emit = emit
+        problem = key_problem(self.api_key)
+        if problem:
+            self.say(Verdict("needs_key", problem))
+            await asyncio.Event().wait()
+        try:
             while True:
-                state = await self._contact()
-                if state in ("ready", "hung"):
-                    await self._watch()
-                else:
-                    await asyncio.sleep(RETRY_S)
+                await self._round()
+        finally:
+            await self._http.close()
+
+    async def _round(self) -> None:
+        """One contact, and the watching that follows from it."""
+        try:
+            state = await self.contact()
+            if self.can_poll(state):
+                await self.polling.run()
+                self._slots_hang = False
+            else:
+                await self.pause(ASLEEP_RETRY_S if state == "sleeping" else RETRY_S)
+        except Exception as error:  # noqa: BLE001  a mistake in here must not end the other sources
+            self.endpoints.lose("http", f"specscope failed: {type(error).__name__}: {error}")
+            await asyncio.sleep(RETRY_S)
 
     async def finish(self) -> None:
         """Read the counters a last time if a request ended since the last read; call it while ``run`` runs.
 
         Waits up to :data:`FINISH_S` for the slots to fall idle; counters of a busy server would settle nothing.
+        Without /slots they are read as they are.
         """
-        poller = self.poller
         deadline = self.clock.now() + FINISH_S
-        while poller is not None and poller.failure is None and self.clock.now() < deadline:
-            worked = self._woken or (poller.last_busy is not None and poller.last_busy > self._scraped_at)
-            if not worked and not self._scraping:
+        if self.polling.is_off and self._state == "ready" and not self.counters.reading:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self.counters.read(None), FINISH_S)
+            return
+        while self.clock.now() < deadline:
+            poller = self.polling.poller
+            if poller is None or poller.failure is not None or poller.paused:
                 return
-            await asyncio.sleep(LOOK_S)
+            if not self.counters.worked(poller) and not self.counters.reading:
+                return
+            await asyncio.sleep(FINISH_LOOK_S)
 
-    # --- first contact --------------------------------------------------------------------------------------------
+    async def pause(self, seconds: float) -> None:
+        """Wait, but not past a sign of life from another source."""
+        self._nudged.clear()
+        try:
+            await asyncio.wait_for(self._nudged.wait(), seconds)
+        except TimeoutError:
+            return
 
-    async def _contact(self) -> ServerState:
-        verdict = judge_health(await self._get("/health"))
-        if self._state == "needs_key" and verdict.state in ("ready", "needs_key"):
-            return "needs_key"  # every further try with a wrong key would be a warning in the server's log
-        props = None
-        if verdict.state == "ready":
-            at = self.clock.now()
-            verdict, props = judge_props(await self._get("/props"), at=at, target=self.target)
-            if verdict.state == "ready" and self._state in (None, "down", "loading", "error"):
-                self._contacts += 1
-                if self.on_contact is not None:
-                    await self.on_contact()
-                self._emit(ServerStarted(at=at, target=self.target, token=str(self._contacts), by="contact"))
-                self._metrics_off = False
-                self._lost.clear()
-        self._say(verdict.state, verdict.detail)
-        if props is not None:
+    # --- what the server is ------------------------------------------------------------------------------------
+
+    async def contact(self) -> ServerState:
+        """Ask what the server is and say so when it changed."""
+        verdict, props = await self.look()
+        if verdict.state in MET:
+            await self._meet(verdict.state)
+        elif verdict.state != "error":
+            self._met = False
+        self.say(await self._with_children(verdict))
+        if props is not None and (self._props is None or replace(props, at=self._props.at) != self._props):
+            self._props = props
             self._emit(props)
         return verdict.state
 
-    def _say(self, state: ServerState, detail: str) -> None:
-        """Report the server's state when it changed, and the http source with it."""
-        if (state, detail) == (self._state, self._detail):
-            return
-        self._state, self._detail = state, detail
+    async def look(self) -> tuple[Verdict, PropsRead | None]:
+        """GET /health, and /props where that harms nothing.
+
+        A server that refused the key, or that is a router, is not asked again until it has been away: each try
+        with a wrong key is a warning in its log.
+        """
+        answer = await self._http.get("/health")
+        verdict = judge_health(answer)
+        if verdict.state == "down" and answer.late and self._met:
+            return Verdict("hung", answer.text), None
+        if verdict.state != "ready":
+            self._held = verdict if verdict.state == "needs_key" else None
+            return verdict, None
+        if self._held is not None:
+            return self._held, None
         at = self.clock.now()
-        self._emit(ServerChanged(at=at, target=self.target, state=state, detail=detail))
-        if state in ("ready", "sleeping", "hung"):
-            self._attach("http", "totals", "first contact, /props")
+        verdict, props = judge_props(await self._http.get("/props"), at=at, target=self.target)
+        if verdict.state in ("needs_key", "router"):
+            self._held = verdict
+        self._slept = self._slept or verdict.state == "sleeping"
+        if verdict.state == "ready" and self._slots_hang:
+            return Verdict("hung", self._detail), props
+        return verdict, props
+
+    async def _meet(self, state: ServerState) -> None:
+        """The server is there for the first time, or again: perhaps as another process."""
+        if self._met:
+            return
+        same = await self.meet_process()
+        if same is not True and self._contacts and state == "ready":
+            same = await self.counters.same_process()
+        if same is not True or not self._contacts:
+            self._contacts += 1
+            token = str(self._contacts)
+            self._emit(ServerStarted(at=self.clock.now(), target=self.target, token=token, by="contact"))
+        self.counters.renew()
+        self._props = None
+        self._met = True
+
+    async def meet_process(self) -> bool | None:
+        """Let the other sources find their place; whether they found the process of before."""
+        if self.on_contact is None:
+            return None
+        try:
+            return await self.on_contact()
+        except Exception as error:  # noqa: BLE001  the process may be out of reach; the server is not
+            self.endpoints.lose("process", f"{type(error).__name__}: {error}")
+            return None
+
+    def can_poll(self, state: ServerState) -> bool:
+        """Whether /slots may be asked in this state: also while it hangs, because nothing else tells its return."""
+        return state == "ready" or (state == "hung" and self._slots_hang)
+
+    async def _with_children(self, verdict: Verdict) -> Verdict:
+        """Name the servers behind a router or a proxy, when it is met."""
+        if verdict.state == self._state:
+            return Verdict(verdict.state, self._detail) if verdict.detail in (ROUTER, SWAP) else verdict
+        if verdict.detail == ROUTER:
+            children = router_children(await self._http.get("/v1/models"))
+        elif verdict.detail == SWAP:
+            children = swap_children(await self._http.get("/running"))
         else:
-            hint = "give the key: --api-key-file FILE or LLAMA_API_KEY" if state == "needs_key" else ""
-            self._lose("http", detail or state, hint)
+            return verdict
+        return Verdict(verdict.state, with_children(verdict.detail, children))
 
-    async def _get(self, path: str) -> Answer:
-        self._requests += 1
-        try:
-            response = await self._client.get(f"{self.url.rstrip('/')}{path}")
-        except httpx.TimeoutException:
-            return Answer(0, text=f"{path} did not answer within {TIMEOUT_S:.0f} s")
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            return Answer(0, text=str(error) or type(error).__name__)
-        except UnicodeError as error:  # a header or an address that is no text
-            return Answer(0, text=str(error))
-        return Answer(response.status_code, response.content, "", dict(response.headers))
+    def hold(self, verdict: Verdict) -> None:
+        """From now on ask for nothing but /health until the server has been away; the next contact says why."""
+        self._held = verdict
 
-    # --- watching -------------------------------------------------------------------------------------------------
-
-    async def _watch(self) -> None:
-        """Poll /slots and read the counters until the server goes away."""
-        await self._scrape()
-        loop = asyncio.get_running_loop()
-        ended = asyncio.Event()
-
-        def deliver(facts: list[Event]) -> None:
-            loop.call_soon_threadsafe(self._deliver, facts)
-
-        def body(poller: SlotPoller) -> None:
-            poller.run()
-            if not loop.is_closed():
-                loop.call_soon_threadsafe(ended.set)
-
-        poller = SlotPoller(self.url, self.clock, deliver, self.target, self.api_key)
-        poller.pace.relaxed = self.relaxed
-        sent = self.requests
-        self.poller, self._requests = poller, sent
-        threading.Thread(target=body, args=(poller,), name="specscope-slots", daemon=True).start()
-        try:
-            while not ended.is_set():
-                await self._scrape_when_due(poller)
-                try:
-                    await asyncio.wait_for(ended.wait(), LOOK_S)
-                except TimeoutError:
-                    continue
-        finally:
-            poller.stop()
-        if poller.failure is not None:
-            await self._slots_failed(poller.failure)
-
-    def _deliver(self, facts: list[Event]) -> None:
-        if self._lost.get("slots") != "":
-            self._attach(
-                "slots", "totals" if self.relaxed else "polled", "KV fill" if self.relaxed else "cycles by polling"
-            )
-        for fact in facts:
-            self._emit(fact)
-
-    async def _slots_failed(self, failure: Answer) -> None:
-        """What the end of polling means: the server gone, /slots off, a key missing, or a bad answer."""
-        match failure.status:
-            case HTTPStatus.NOT_IMPLEMENTED | HTTPStatus.NOT_FOUND:
-                self._lose("slots", error_message(failure.body), "start the server with --slots")
-                await self._without_slots()
-            case HTTPStatus.UNAUTHORIZED | HTTPStatus.FORBIDDEN:
-                self._say("needs_key", failure.text)
-            case HTTPStatus.BAD_REQUEST if b"model" in failure.body:
-                self._say("router", failure.text)
-            case _:
-                reason = failure.text or f"/slots answered {failure.status}: {shorten(failure.body)}"
-                verdict = judge_health(await self._get("/health"))
-                if verdict.state != "ready":
-                    self._say(verdict.state, verdict.detail)
-                    reason = verdict.detail or reason
-                elif "did not answer" in reason:
-                    self._say("hung", "its loop does not answer /slots while /health does")
-                self._lose("slots", reason)
-                if verdict.state == "ready":
-                    await asyncio.sleep(2 * RETRY_S)
-
-    async def _without_slots(self) -> None:
-        """Watch a server whose /slots is off: only its health and its counters, until it goes away."""
-        while True:
-            await asyncio.sleep(2 * RETRY_S)
-            verdict = judge_health(await self._get("/health"))
-            if verdict.state != "ready":
-                self._say(verdict.state, verdict.detail)
-                return
-            if self.clock.now() - self._scraped_at > BLIND_SCRAPE_S:
-                await self._scrape()
-
-    # --- the counters ---------------------------------------------------------------------------------------------
-
-    async def _scrape_when_due(self, poller: SlotPoller) -> None:
-        now = self.clock.now()
-        idle = poller.idle_since is not None and now - poller.idle_since > IDLE_BEFORE_SCRAPE_S
-        worked = self._woken or (poller.last_busy is not None and poller.last_busy > self._scraped_at)
-        released = poller.watch.releases > self._scraped_releases
-        busy_due = released and now - self._scraped_at > BUSY_SCRAPE_S
-        live_due = self.live_metrics_s is not None and now - self._scraped_at > self.live_metrics_s
-        if (idle and worked) or busy_due or live_due:
-            self._scraped_releases = poller.watch.releases
-            await self._scrape()
-
-    async def _scrape(self) -> None:
-        """Read the counters, and note whether every slot was idle before and after."""
-        if self._metrics_off:
+    def say(self, verdict: Verdict) -> None:
+        """Report the server's state when it changed, and how its endpoints fare with it."""
+        if verdict == (self._state, self._detail):
             return
-        self._scraping = True
-        self._woken = False
-        try:
-            await self._scrape_now()
-        finally:
-            self._scraping = False
-
-    async def _scrape_now(self) -> None:
-        idle_before = self._idle_since()
-        answer = await self._get("/metrics")
+        self._state, self._detail = verdict
         at = self.clock.now()
-        self._scraped_at = at
-        if answer.status in (HTTPStatus.NOT_IMPLEMENTED, HTTPStatus.NOT_FOUND):
-            self._metrics_off = True
-            self._lose("metrics", error_message(answer.body), "start the server with --metrics for its own totals")
-            return
-        if answer.status in (HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN):
-            self._metrics_off = True
-            self._lose("metrics", error_message(answer.body), "give the key: --api-key-file FILE or LLAMA_API_KEY")
-            return
-        if answer.status != HTTPStatus.OK:
-            self._lose("metrics", answer.text or f"/metrics answered {answer.status}: {shorten(answer.body)}")
-            return
-        self._counters(answer, at, idle=await self._idle_at_scrape(idle_before))
+        self._emit(ServerChanged(at=at, target=self.target, state=verdict.state, detail=verdict.detail))
+        if verdict.state == "ready":
+            self.endpoints.attach("http", "totals", verdict.detail or "first contact, /props")
+        elif verdict.state in ("sleeping", "hung"):
+            self.endpoints.attach("http", "totals", verdict.detail)
+        else:
+            hint = KEY_HINT if verdict.state == "needs_key" else ""
+            self.endpoints.lose("http", verdict.detail or verdict.state, hint)
+        if verdict.state not in ("ready", "hung"):
+            self._lose_rest(verdict)
 
-    async def _idle_at_scrape(self, idle_before: float | None) -> bool:
-        """Whether all slots were idle over the scrape: before, and at a look after it."""
-        if self.poller is None or not self.poller.attached:
-            return await self._look_idle()
-        if idle_before is None:
-            return False
-        await asyncio.sleep(LOOK_S)
-        return self._idle_since() == idle_before
+    def _lose_rest(self, verdict: Verdict) -> None:
+        """The other endpoints go with the server. Where it is settled that they cannot be asked, that is said too."""
+        settled = verdict.state in ("needs_key", "router", "sleeping")
+        for source in ("slots", "metrics"):
+            if settled or self.endpoints.delivers(source):
+                self.endpoints.lose(source, verdict.detail or verdict.state)
 
-    async def _look_idle(self) -> bool:
-        """One look at /slots before the poller runs."""
-        answer = await self._get("/slots")
-        return answer.status == HTTPStatus.OK and b'"is_processing":true' not in answer.body.replace(b" ", b"")
-
-    def _idle_since(self) -> float | None:
-        return self.poller.idle_since if self.poller is not None else None
-
-    def _counters(self, answer: Answer, at: float, *, idle: bool) -> None:
-        try:
-            counters = read_counters(answer.body.decode("utf-8", "replace"), at=at, target=self.target, idle=idle)
-        except ValueError as error:
-            self._lose("metrics", f"/metrics: {error}: {shorten(answer.body)}")
-            return
-        token = answer.headers.get("process-start-time-unix")
-        if token is not None:
-            self._emit(ServerStarted(at=at, target=self.target, token=token, by="http"))
-        self._attach("metrics", "totals", "the server's own totals")
-        self._emit(counters)
-
-    # --- how the parts fare ---------------------------------------------------------------------------------------
-
-    def _attach(self, source: str, tier: Tier, detail: str) -> None:
-        if self._lost.get(source) != "":
-            self._lost[source] = ""
-            self._emit(SourceAttached(at=self.clock.now(), target=self.target, source=source, tier=tier, detail=detail))
-
-    def _lose(self, source: str, reason: str, hint: str = "") -> None:
-        if self._lost.get(source) != reason:
-            self._lost[source] = reason
-            self._emit(SourceLost(at=self.clock.now(), target=self.target, source=source, reason=reason, hint=hint))
+    def slots_hang(self, *, hang: bool) -> None:
+        """/slots does not answer while /health does, or answers again."""
+        self._slots_hang = hang
+        if hang:
+            self.say(Verdict("hung", "its loop does not answer /slots while /health does"))
+        elif self._state == "hung":
+            self.say(Verdict("ready"))

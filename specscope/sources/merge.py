@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from specscope.events import RequestLaunched, SourceAttached, SourceLost, TargetFound
+from specscope.events import ProcessSampled, RequestLaunched, SourceAttached, SourceLost, TargetFound
 from specscope.flags import parse_flags
-from specscope.sources.discovery import find_pid
+from specscope.sources import procfs
+from specscope.sources.discovery import find_pid, server_kind
 from specscope.sources.gguf import GgufSource, files_in_use
 from specscope.sources.llama_http import HttpSource
 from specscope.sources.llama_log import LogSource
@@ -18,15 +19,25 @@ from specscope.sources.log_place import log_place_of
 from specscope.sources.process import ProcessSource, process_seen
 
 if TYPE_CHECKING:
-    from collections.abc import Coroutine
     from pathlib import Path
 
     from specscope.events import Event
     from specscope.flags import ServerFlags
-    from specscope.sources.source import Clock, Emit
+    from specscope.sources.source import Clock, Emit, Source
 
 LOG_WAIT_S: Final = 1.5
 """How long the first count waits for the log to be in place. Its history is at most 1.3 MB: a few milliseconds."""
+
+BUSY_CPU_PCT: Final = 25.0
+"""A server at rest uses next to no CPU, one that decodes most of a core: reason enough to look at its slots."""
+
+
+def is_server(pid: int) -> bool:
+    """Whether a process runs a llama-server, under whatever name: flags and log of anything else would mislead."""
+    argv = procfs.argv_of(pid)
+    if not argv:
+        return False
+    return server_kind(pid, argv) is not None or any(word.endswith(".gguf") for word in argv)
 
 
 class ServerWatch:
@@ -62,7 +73,6 @@ class ServerWatch:
     ) -> None:
         self._clock = clock
         self._target = target
-        self._found = TargetFound(at=clock.now(), target=target, url=url, pid=pid, kind=kind, how=how)
         self._log = log
         self._pid = pid
         self._attached_pid: int | None = None
@@ -71,7 +81,9 @@ class ServerWatch:
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._emit: Emit = lambda _: None
         self.http = HttpSource(url, clock, target, api_key, live_metrics_s=live_metrics_s, on_contact=self._on_contact)
-        self.url = url
+        # Without name and password: the facts go to screens and files.
+        self.url = self.http.address.shown
+        self._found = TargetFound(at=clock.now(), target=target, url=self.url, pid=pid, kind=kind, how=how)
 
     @property
     def requests(self) -> int:
@@ -83,7 +95,7 @@ class ServerWatch:
         self._emit = emit
         emit(self._found)
         if self._log is not None:
-            self._start("log", LogSource(self._log, self._clock, target=self._target).run(self._take))
+            self._start("log", LogSource(self._log, self._clock, target=self._target))
         try:
             await self.http.run(self._take)
         finally:
@@ -106,18 +118,34 @@ class ServerWatch:
                 self._log_ready.set()
             case RequestLaunched():
                 self.http.wake()
+            case ProcessSampled(cpu_pct=float() as cpu_pct) if cpu_pct >= BUSY_CPU_PCT:
+                self.http.stir()
             case _:
                 pass
         self._emit(event)
 
-    def _start(self, name: str, run: Coroutine[None, None, None]) -> None:
+    def _start(self, name: str, source: Source) -> None:
         old = self._tasks.pop(name, None)
         if old is not None:
             old.cancel()
+        run = self._guarded(name, source)
         self._tasks[name] = asyncio.create_task(run, name=f"specscope-{self._target}-{name}")
 
-    async def _on_contact(self) -> None:
-        """The server is there, for the first time or again: put its process, log and files in place."""
+    async def _guarded(self, name: str, source: Source) -> None:
+        """A mistake in one source is its loss, and not the end of the others."""
+        try:
+            await source.run(self._take)
+        except Exception as error:  # noqa: BLE001  whatever it was, it is told
+            reason = f"specscope failed: {type(error).__name__}: {error}"
+            self._take(SourceLost(at=self._clock.now(), target=self._target, source=name, reason=reason))
+
+    async def _on_contact(self) -> bool | None:
+        """The server is there, for the first time or again: put its process, log and files in place.
+
+        Returns:
+            Whether it is the process of before; None when its process cannot be seen.
+        """
+        before = self._attached_pid
         pid = self._pid if self._attached_pid is None and self._pid is not None else None
         if pid is None:
             pid = await asyncio.to_thread(find_pid, self.url)
@@ -127,18 +155,26 @@ class ServerWatch:
         if self._log is not None or "log" in self._tasks:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._log_ready.wait(), LOG_WAIT_S)
+        return None if pid is None or before is None else pid == before
 
     async def _attach_process(self, pid: int) -> None:
+        if pid != self._pid and not await asyncio.to_thread(is_server, pid):
+            reason = f"process {pid} serves this address and is no llama-server, perhaps a tunnel or a proxy"
+            hint = "on the server's machine, or with --pid and --log, more can be seen"
+            at = self._clock.now()
+            self._take(SourceLost(at=at, target=self._target, source="process", reason=reason, hint=hint))
+            return
         try:
             seen = await asyncio.to_thread(process_seen, pid, self._clock.now(), self._target)
         except (OSError, psutil.Error) as error:
             self._take(SourceLost(at=self._clock.now(), target=self._target, source="process", reason=str(error)))
             return
         flags = parse_flags(seen.argv, seen.env or {})
-        self._start("process", ProcessSource(pid, self._clock, self._target).run(self._take))
+        self.http.sleep_idle_s = flags.sleep_idle_s
+        self._start("process", ProcessSource(pid, self._clock, self._target))
         files = files_in_use(pid, flags)
         if files:
-            self._start("gguf", GgufSource(files, self._clock, self._target).run(self._take))
+            self._start("gguf", GgufSource(files, self._clock, self._target))
         if self._log is None:
             self._attach_log(pid, flags)
 
@@ -156,4 +192,4 @@ class ServerWatch:
             return
         self._log_path = place.path
         self._log_ready.clear()
-        self._start("log", LogSource(place.path, self._clock, target=self._target).run(self._take))
+        self._start("log", LogSource(place.path, self._clock, target=self._target))

@@ -1,16 +1,21 @@
 """When to poll /slots next: in phase with the cycles while a slot is busy, ever more rarely while none is.
 
-No cycle is missed as long as polls come closer together than cycles end. A poll at 0.9 of the cycle time after the
-last step, and every quarter of it from there, needs about 1.5 polls a cycle where cycle times scatter by a fifth.
+No cycle is missed as long as polls come closer together than cycles end. After a step the next look comes just
+before the earliest end that recent cycles make plausible, further looks every quarter of a cycle from there: about
+1.3 polls a cycle where cycles are regular (a GPU), under two where they scatter by a fifth (a busy CPU).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 from typing import Final
 
-WAIT_SHARE: Final = 0.9
-"""Of the cycle time, before the first look for the next cycle's end."""
+EARLY: Final = 0.1
+"""The quantile of recent cycle times taken for the earliest plausible end, and WAIT_SHARE of it is waited."""
+
+WAIT_SHARE: Final = 0.85
+GAPS_KEPT: Final = 32
 
 STEP_SHARE: Final = 0.25
 """Of the cycle time, between further looks."""
@@ -49,6 +54,13 @@ class Pace:
     _moved_at: float | None = None
     _looked: bool = False
     _run: int = 0
+    _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS_KEPT))
+
+    @property
+    def earliest_s(self) -> float:
+        """The earliest end of a cycle that recent ones make plausible."""
+        ordered = sorted(self._gaps)
+        return ordered[int(EARLY * len(ordered))] if ordered else 0.0
 
     def moved(self, at: float) -> None:
         """n_decoded moved by the poll at ``at``.
@@ -61,10 +73,13 @@ class Pace:
         self._run = 0 if resolved else self._run + 1
         if gap is None:
             return
+        if resolved:
+            self._gaps.append(gap)
         if self.cycle_s is None:
             self.cycle_s = max(gap, MIN_WAIT_S) if resolved else None
         elif self._run >= RUN:
             self.cycle_s, self._run = max(MIN_WAIT_S, 0.7 * self.cycle_s), 0
+            self._gaps.clear()
         elif gap < 2.5 * self.cycle_s:
             self.cycle_s = max(MIN_WAIT_S, 0.9 * self.cycle_s + 0.1 * gap)
         else:
@@ -98,5 +113,5 @@ class Pace:
         if not decoding:
             return max(MIN_WAIT_S, min(MAX_STEP_S, 0.6 * self.cycle_s))
         if moved:
-            return max(MIN_WAIT_S, min(WAIT_SHARE * self.cycle_s, 1.0))
+            return max(MIN_WAIT_S, min(WAIT_SHARE * min(self.earliest_s or 0.7 * self.cycle_s, self.cycle_s), 1.0))
         return max(MIN_WAIT_S, min(STEP_SHARE * self.cycle_s, MAX_STEP_S))

@@ -6,12 +6,21 @@ import asyncio
 import time
 from typing import TYPE_CHECKING, Final
 
+from specscope.events import SourceLost
+from specscope.recording import RecordingError
+
 if TYPE_CHECKING:
     from specscope.recording import Recording
     from specscope.sources.source import Emit
 
 LONGEST_GAP_S: Final = 2.0
 """A silence of the recording longer than this is shortened to it: nobody waits for an idle server twice."""
+
+LEAST_SLEEP_S: Final = 0.005
+"""Shorter sleeps cost more than they order."""
+
+LONGEST_SLEEP_S: Final = 0.1
+"""A change of speed is heard within this time, also in the middle of a silence."""
 
 BATCH: Final = 512
 
@@ -33,22 +42,27 @@ class ReplaySource:
         self.done = False
 
     async def run(self, emit: Emit) -> None:
-        """Emit the recording's facts, then end."""
-        debt = 0.0
+        """Emit the recording's facts, then end. A file that cannot be read to its end is told as a loss."""
+        try:
+            await self._play(emit)
+        except RecordingError as error:
+            emit(SourceLost(at=self.at or 0.0, source=self.name, reason=str(error)))
+        self.done = True
+
+    async def _play(self, emit: Emit) -> None:
+        ahead_s = 0.0
         for played, event in enumerate(self._recording.events(), 1):
-            if self.at is not None and self.speed > 0:
-                debt += min(max(0.0, event.at - self.at), LONGEST_GAP_S) / self.speed
-                if debt > 0.005:  # noqa: PLR2004  shorter sleeps cost more than they order
-                    debt -= await self._sleep(debt)
+            if self.at is not None:
+                ahead_s = await self._wait(ahead_s + min(max(0.0, event.at - self.at), LONGEST_GAP_S))
             self.at = event.at if self.at is None else max(self.at, event.at)
             emit(event)
             if played % BATCH == 0:
                 await asyncio.sleep(0)
-        self.done = True
 
-    @staticmethod
-    async def _sleep(seconds: float) -> float:
-        """Sleep, and return how long it really was."""
-        began = time.monotonic()
-        await asyncio.sleep(seconds)
-        return time.monotonic() - began
+    async def _wait(self, ahead_s: float) -> float:
+        """Let recorded time pass, and return what is left of it: too little to sleep for, or slept too much."""
+        while self.speed > 0 and ahead_s / self.speed > LEAST_SLEEP_S:
+            began, speed = time.monotonic(), self.speed
+            await asyncio.sleep(min(ahead_s / speed, LONGEST_SLEEP_S))
+            ahead_s -= (time.monotonic() - began) * speed
+        return ahead_s if self.speed > 0 else 0.0

@@ -12,139 +12,226 @@ import http.client
 import socket
 import threading
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Final, cast
 
-from specscope.events import PollSampled
+from specscope.events import EventsMissed, PollSampled
 from specscope.sources.answers import Answer, error_message, shorten
 from specscope.sources.pace import Pace
-from specscope.sources.slot_watch import SlotWatch
 from specscope.sources.slots_json import read_slots
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from specscope.events import Event
+    from specscope.sources.address import Address
+    from specscope.sources.slot_watch import SlotWatch
     from specscope.sources.source import Clock
 
 TIMEOUT_S: Final = 5.0
 """The answer waits for the server's loop: a long prefill batch delays it by seconds, a wedged loop for ever."""
 
+LATE_S: Final = TIMEOUT_S + 1.0
+"""From when on a request is broken off from outside: an answer that drips never runs into the socket's timeout."""
+
+CONNECT_S: Final = 2.0
+"""For the connection alone: nothing can break it off, and a watch must be able to end."""
+
 MAX_BODY: Final = 8 << 20
 SAMPLE_EVERY_S: Final = 1.0
+BAD_WAIT_S: Final = 0.1
+"""Before /slots is asked again after a bad answer."""
 
 
 @dataclass(eq=False)
 class SlotPoller:
     """Polls until it fails or is stopped.
 
-    ``deliver`` is called on the poller's thread with the facts of one reading. After :meth:`run` returns,
-    ``failure`` holds the answer that ended it (status 0: no answer), or None when it was stopped.
+    ``deliver`` is called on the poller's thread with the facts of one reading, first with an empty list or more as
+    soon as /slots answers. After :meth:`run` returns, ``failure`` holds the answer that ended it (status 0: none
+    came), or None when it was stopped.
+
+    Attributes:
+        pause_after_s: stop asking so long after the last request ended, until woken; None: never.
+        looked_at: when the last good reading was asked for.
+        reconnects: times that the server had closed the connection unasked.
     """
 
-    url: str
+    address: Address
     clock: Clock
     deliver: Callable[[list[Event]], None]
-    target: str = "t0"
-    api_key: str | None = None
+    watch: SlotWatch
     pace: Pace = field(default_factory=Pace)
-    watch: SlotWatch = field(init=False)
+    pause_after_s: float | None = None
     requests: int = 0
     idle_since: float | None = None
     last_busy: float | None = None
+    looked_at: float = 0.0
     attached: bool = False
     failure: Answer | None = None
     paused: bool = False
+    reconnects: int = 0
     _stop: threading.Event = field(default_factory=threading.Event)
     _wake: threading.Event = field(default_factory=threading.Event)
     _connection: http.client.HTTPConnection | None = None
+    _woken_at: float = 0.0
+    _asked_at: float | None = None
+    _late: bool = False
+    _bad: bool = False
+    _reconnected: bool = False
     _polls: int = 0
     _steps: int = 0
     _sampled_at: float = 0.0
 
-    def __post_init__(self) -> None:
-        self.watch = SlotWatch(self.target)
+    @property
+    def stopped(self) -> bool:
+        """Whether its facts are no longer wanted."""
+        return self._stop.is_set()
 
     def stop(self) -> None:
         """End the loop; a request under way is broken off."""
         self._stop.set()
         self._wake.set()
-        sock = self._connection.sock if self._connection is not None else None
-        if sock is not None:
-            with contextlib.suppress(OSError):
-                sock.shutdown(socket.SHUT_RDWR)
+        self._shut()
 
     def wake(self) -> None:
         """Poll now: something said that a request began."""
+        self._woken_at = self.clock.now()
         self._wake.set()
+
+    def look(self) -> None:
+        """Poll now, for no reason that would keep a server awake."""
+        self._wake.set()
+
+    def break_off_when_late(self) -> None:
+        """End a request that has been under way for too long; to be called now and then from outside."""
+        asked = self._asked_at
+        if asked is not None and self.clock.now() - asked > LATE_S:
+            self._late = True
+            self._shut()
+
+    def _shut(self) -> None:
+        sock = self._connection.sock if self._connection is not None else None
+        if sock is not None:
+            with contextlib.suppress(OSError, ValueError):
+                sock.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> None:
         """Poll until stopped or failed. Never raises."""
-        parts = urlsplit(self.url)
-        connect = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
-        connection = connect(parts.hostname or "127.0.0.1", parts.port, timeout=TIMEOUT_S)
-        self._connection = connection
-        path = f"{parts.path.rstrip('/')}/slots"
-        headers = {"Authorization": f"Bearer {self.api_key}"} if self.api_key else {}
         try:
-            while not self._stop.is_set():
-                wait = self._once(connection, path, headers)
+            self._run()
+        except Exception as error:  # noqa: BLE001  whatever ends the thread is a failure of /slots and not of the watch
+            # Without its text, which may hold a header's value.
+            self.failure = Answer(0, text=f"polling /slots failed: {type(error).__name__}")
+        if self.stopped:
+            self.failure = None
+
+    def _run(self) -> None:
+        host, port, tls = self.address.host, self.address.port, self.address.tls()
+        if tls is None:
+            connection = http.client.HTTPConnection(host, port)
+        else:
+            connection = http.client.HTTPSConnection(host, port, context=tls)
+        self._connection = connection
+        try:
+            while not self.stopped:
+                wait = self._once(connection)
                 if wait is None:
                     return
-                self._wake.wait(wait)
+                if self._may_pause():
+                    connection.close()
+                    self.paused = True
+                    self._wake.wait()
+                    self.paused = False
+                else:
+                    self._wake.wait(wait)
                 self._wake.clear()
         finally:
             connection.close()
 
-    def _once(self, connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> float | None:
+    def _may_pause(self) -> bool:
+        """Whether nothing has been under way for so long that further looks would only keep the server awake."""
+        if self.pause_after_s is None or self.idle_since is None:
+            return False
+        return self.clock.now() - max(self.idle_since, self._woken_at) >= self.pause_after_s
+
+    def _once(self, connection: http.client.HTTPConnection) -> float | None:
         """One poll; the seconds until the next, or None when polling has failed."""
-        answer = self._get(connection, path, headers)
+        asked_at = self._asked_at = self.clock.now()
+        answer = self._get(connection)
+        self._asked_at = None
         if answer.status != http.HTTPStatus.OK:
-            self.failure = answer
-            return None
+            return self._failed(answer)
         at = self.clock.now()
         try:
-            facts = self.watch.take(read_slots(answer.body), answer.body, at)
+            rows = read_slots(answer.body)
         except ValueError as error:
-            self.failure = Answer(answer.status, text=f"/slots: {error}: {shorten(answer.body)}")
-            return None
-        self.attached = True
+            return self._failed(Answer(answer.status, text=f"/slots: {error}: {shorten(answer.body)}"))
+        facts = self.watch.take(rows, answer.body, at, reconnected=self._reconnected)
+        first, self.attached, self._bad, self._reconnected = not self.attached, True, False, False
+        self.looked_at = asked_at
         busy = self.watch.busy
         self._count(at, busy=busy)
         facts += self._sample(at)
-        if facts:
+        if facts or first:
             self.deliver(facts)
+        quiet_since = self.last_busy if self.last_busy is not None else self.idle_since
         return self.pace.wait_s(
             busy=busy,
             moved=self.watch.moved,
             decoding=self.watch.decoding,
             speculative=self.watch.speculative,
-            idle_s=at - (self.last_busy if self.last_busy is not None else at),
+            idle_s=at - (quiet_since if quiet_since is not None else at),
         )
 
-    def _get(self, connection: http.client.HTTPConnection, path: str, headers: dict[str, str]) -> Answer:
+    def _failed(self, answer: Answer) -> float | None:
+        """No slots in an answer. A single bad one between good ones is passed over and counted."""
+        told = (http.HTTPStatus.NOT_IMPLEMENTED, http.HTTPStatus.SERVICE_UNAVAILABLE)
+        passing = answer.status == http.HTTPStatus.OK or (answer.status >= 500 and answer.status not in told)  # noqa: PLR2004
+        if not passing or self._bad or not self.attached:
+            self.failure = answer
+            return None
+        self._bad = True
+        reason = answer.text or f"/slots answered {answer.status}"
+        target = self.watch.target
+        self.deliver([EventsMissed(at=self.clock.now(), target=target, source="slots", count=1, reason=reason)])
+        return BAD_WAIT_S
+
+    def _get(self, connection: http.client.HTTPConnection) -> Answer:
         """GET over the kept connection; one retry when the server had closed it meanwhile."""
-        reason = ""
+        late = Answer(0, text=f"/slots did not answer within {TIMEOUT_S:.0f} s", late=True)
         for fresh in (connection.sock is None, True):
             self.requests += 1
             try:
-                connection.request("GET", path, headers=headers)
-                response = connection.getresponse()
-                body = response.read(MAX_BODY)
-                if response.read(1):
-                    connection.close()
-                    return Answer(0, text="/slots answered more than 8 MiB")
+                answer = self._ask(connection)
             except TimeoutError:
                 connection.close()
-                return Answer(0, text=f"/slots did not answer within {TIMEOUT_S:.0f} s")
+                return late
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                reason = str(error) or type(error).__name__
-                if fresh:
-                    break
+                if self._late:
+                    return late
+                if fresh or self.stopped:
+                    return Answer(0, text=shorten(str(error).encode("utf-8", "replace")) or type(error).__name__)
+                self._reconnected = True
+                self.reconnects += 1
                 continue
-            return Answer(response.status, body, error_message(body) if response.status >= 400 else "")  # noqa: PLR2004
-        return Answer(0, text=reason)
+            return late if self._late else answer
+        raise AssertionError  # the second round is always a fresh connection
+
+    def _ask(self, connection: http.client.HTTPConnection) -> Answer:
+        if connection.sock is None:
+            connection.timeout = CONNECT_S
+            connection.connect()
+            cast("socket.socket", connection.sock).settimeout(TIMEOUT_S)
+            if self.stopped:
+                raise ConnectionAbortedError
+        connection.request("GET", f"{self.address.prefix}/slots", headers=self.address.headers)
+        response = connection.getresponse()
+        body = response.read(MAX_BODY)
+        if response.read(1):
+            connection.close()
+            return Answer(0, text=f"/slots answered more than {MAX_BODY >> 20} MiB")
+        return Answer(response.status, body, error_message(body) if response.status >= 400 else "")  # noqa: PLR2004
 
     def _count(self, at: float, *, busy: bool) -> None:
         if busy:
@@ -164,7 +251,7 @@ class SlotPoller:
         if at - self._sampled_at < SAMPLE_EVERY_S or not self._polls:
             return []
         cycle_ms = None if self.pace.cycle_s is None else round(self.pace.cycle_s * 1000, 2)
-        sample = PollSampled(at=at, target=self.target, polls=self._polls, steps=self._steps, cycle_ms=cycle_ms)
+        sample = PollSampled(at=at, target=self.watch.target, polls=self._polls, steps=self._steps, cycle_ms=cycle_ms)
         self._polls = self._steps = 0
         self._sampled_at = at
         return [sample]

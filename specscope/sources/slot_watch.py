@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from specscope.events import SlotChanged, SlotStepped
+from specscope.events import ServerStarted, SlotChanged, SlotStepped
 from specscope.sources.slots_json import read_params
 
 if TYPE_CHECKING:
@@ -29,13 +29,16 @@ class SlotWatch:
     Attributes:
         moved: the last reading saw a running request step; largest_gain: by how many tokens at most.
         releases: requests seen to end.
+        life: counts the server processes that the readings came from, as far as they tell.
     """
 
     target: str = "t0"
+    life: int = 1
     slots: dict[int, _Seen] = field(default_factory=dict[int, _Seen])
     moved: bool = False
     largest_gain: int = 0
     releases: int = 0
+    _told_life: int = 0
 
     @property
     def busy(self) -> bool:
@@ -52,14 +55,49 @@ class SlotWatch:
         """A busy slot may speculate (unknown in old builds counts as may)."""
         return any(s.row.busy and s.row.speculative is not False for s in self.slots.values())
 
-    def take(self, rows: list[SlotRow], body: bytes, at: float) -> list[Event]:
-        """The facts that a reading adds. ``moved`` then says whether a running request stepped."""
+    def take(self, rows: list[SlotRow], body: bytes, at: float, *, reconnected: bool = False) -> list[Event]:
+        """The facts that a reading adds. ``moved`` then says whether a running request stepped.
+
+        Args:
+            rows: the slots.
+            body: the same as sent.
+            at: when the answer came.
+            reconnected: the server had closed the connection since the last reading.
+        """
         self.moved, self.largest_gain = False, 0
         facts: list[Event] = []
+        if self._restarted(rows, reconnected=reconnected):
+            self.life += 1
+            self.slots.clear()
+        if self._told_life != self.life:
+            self._told_life = self.life
+            facts.append(ServerStarted(at=at, target=self.target, token=str(self.life), by="slots"))
+        facts += self._vanished({row.id for row in rows}, at)
         for row in rows:
             fact = self._compare(row, body, at)
             if fact is not None:
                 facts.append(fact)
+        return facts
+
+    def _restarted(self, rows: list[SlotRow], *, reconnected: bool) -> bool:
+        """Whether another process answers: a used slot is unused again, or a new connection shows older tasks only.
+
+        A server that is back before the next poll would otherwise pass for the one before it.
+        """
+        before = {i: s.row for i, s in self.slots.items()}
+        if any(not row.was_used and row.id in before and before[row.id].was_used for row in rows):
+            return True
+        newest = max((row.task for row in before.values() if row.task is not None), default=-1)
+        return reconnected and max((row.task for row in rows if row.task is not None), default=-1) < newest
+
+    def _vanished(self, present: set[int], at: float) -> list[Event]:
+        """Slots that are no longer there, and with them their requests."""
+        facts: list[Event] = []
+        for slot in [i for i in self.slots if i not in present]:
+            row = self.slots.pop(slot).row
+            if row.busy:
+                self.releases += 1
+                facts.append(SlotChanged(at=at, target=self.target, slot=slot, busy=False, task=row.task))
         return facts
 
     def _compare(self, row: SlotRow, body: bytes, at: float) -> Event | None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, SystemCommand
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from specscope.session.state import Session
+from specscope.views.cycle_filter import HINT
 from specscope.views.feed import Replay
 from specscope.views.frame import Frame, activity_of, counts_began
-from specscope.views.ink import Ink, ink_from
+from specscope.views.ink import ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.screens.cycles import CyclesScreen
 from specscope.views.screens.live import LiveScreen
@@ -20,12 +21,14 @@ from specscope.views.themes import CYCLE, DARK, OWN
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from textual.binding import BindingType
     from textual.filter import LineFilter
     from textual.screen import Screen
     from textual.timer import Timer
 
     from specscope.settings import Settings
     from specscope.views.feed import Feed
+    from specscope.views.ink import Ink
 
 PAINTS_PER_S: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
 REPLAY_SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
@@ -62,7 +65,10 @@ class SpecscopeApp(App[None]):
 
     def __init__(self, feed: Feed, settings: Settings, *, title: str = "specscope") -> None:
         self._settings = settings
-        self._plain_filters = [*([Colourless()] if settings.no_color else []), *([AsciiOnly()] if settings.ascii else [])]
+        self._plain_filters = [
+            *([Colourless()] if settings.no_color else []),
+            *([AsciiOnly()] if settings.ascii else []),
+        ]
         super().__init__()
         self.title = title
         self.feed = feed
@@ -215,6 +221,13 @@ class SpecscopeApp(App[None]):
         if label:
             self.feed.mark(label)
             self._say(f"marked: {label}")
+
+    def action_filter(self) -> None:
+        """Ask for a filter of the Cycles screen."""
+        from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
+
+        if isinstance(self.screen, CyclesScreen):
+            self.push_screen(Prompt("filter", HINT, self.screen.condition), self.screen.filter_by)
 
     def action_help(self) -> None:
         """Show keys, marks and terms."""

@@ -31,7 +31,7 @@ MEANINGS: Final[dict[Evidence, str]] = {
     "unknown": "not known: never a zero",
 }
 
-_MINUTE, _HOUR = 60, 3600
+_MINUTE, _HOUR, _DAY = 60, 3600, 86400
 
 
 def whole(number: int | None) -> str:
@@ -50,12 +50,14 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def span(seconds: float) -> str:
-    """A time that has passed: ``12 s``, ``3 min``, ``2 h 05 min``."""
+    """A time that has passed: ``12 s``, ``3 min``, ``2 h 05 min``, ``3 d``."""
     seconds = max(0.0, seconds)
     if seconds < 2 * _MINUTE:
         return f"{int(seconds)} s"
     if seconds < 2 * _HOUR:
         return f"{int(seconds // _MINUTE)} min"
+    if seconds >= 2 * _DAY:
+        return f"{int(seconds // _DAY)} d"
     return f"{int(seconds // _HOUR)} h {int(seconds % _HOUR // _MINUTE):02d} min"
 
 

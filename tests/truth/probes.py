@@ -57,7 +57,11 @@ class Probes:
         program = _program(self._pid, self._slots)
         command = ["bpftrace", "-B", "line", "-e", program]
         self._process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=os.environ | {"BPFTRACE_STRLEN": "64"}
+            command,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env=os.environ | {"BPFTRACE_STRLEN": "64"},
         )
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()

@@ -7,6 +7,7 @@ import random
 from specscope import events as ev
 
 T0 = 1_780_000_000.0  # 2026-05-28 20:26:40 UTC
+START, RESTART = "17", "18"
 RATES = (0.90, 0.82, 0.75, 0.68, 0.62, 0.57, 0.52, 0.48, 0.44, 0.40, 0.37, 0.34, 0.31, 0.29, 0.27)
 ARGV = ["llama-server", "-m", "/models/granite-30b-Q5_K_M.gguf", "-md", "/models/granite-dflash.gguf"]
 SPEC = [*ARGV, "--spec-type", "draft-dflash", "--spec-draft-n-max", "16"]
@@ -17,7 +18,7 @@ def found(target: str = "t0", port: int = 8080, at: float = T0) -> list[ev.Event
     return [
         ev.TargetFound(at=at, target=target, url=f"http://127.0.0.1:{port}", pid=4242, how="process"),
         ev.ServerChanged(at=at, target=target, state="ready"),
-        ev.ServerStarted(at=at, target=target, token="17", by="http"),
+        ev.ServerStarted(at=at, target=target, by="http", token=START),
         ev.PropsRead(
             at=at, target=target, build="b11434", model_alias="granite-30b-Q5_K_M", n_ctx=262_144, total_slots=1
         ),
@@ -44,7 +45,7 @@ def sources(*, traced: bool = True, target: str = "t0", at: float = T0) -> list[
     return facts
 
 
-def counters(at: float, drafts: int, drafted: int, accepted: int, generated: int, target: str = "t0") -> ev.Event:
+def counters(at: float, drafts: int, drafted: int, accepted: int, generated: int, *, target: str = "t0") -> ev.Event:
     """A read of /metrics with all slots idle."""
     return ev.CountersRead(
         at=at,
@@ -171,7 +172,7 @@ class Load:
 
     def count(self, at: float) -> ev.Event:
         """The server's counters, as they would be."""
-        return counters(at, self.drafts, self.drafted, self.accepted, self.generated, self.target)
+        return counters(at, self.drafts, self.drafted, self.accepted, self.generated, target=self.target)
 
 
 def exact() -> list[ev.Event]:
@@ -213,7 +214,9 @@ def polled(*, ended: bool = True) -> list[ev.Event]:
         load.generated += length + 1
         decoded, at = decoded + length + 1, at + 0.075
         if number not in (40, 80):
-            facts.append(ev.SlotStepped(at=at, slot=0, task=5, decoded=decoded, fill_tokens=812 + decoded, held_ms=20.0))
+            facts.append(
+                ev.SlotStepped(at=at, slot=0, task=5, decoded=decoded, fill_tokens=812 + decoded, held_ms=20.0)
+            )
     facts.append(ev.PollSampled(at=at, polls=165, steps=110, cycle_ms=75.0))
     load.generated += 1
     if ended:
@@ -251,7 +254,7 @@ def restarted() -> list[ev.Event]:
     """The server comes back as another process and works again."""
     facts = down()
     at = facts[-1].at + 8.0
-    facts += [ev.ServerChanged(at=at, state="ready"), ev.ServerStarted(at=at, token="18", by="http")]
+    facts += [ev.ServerChanged(at=at, state="ready"), ev.ServerStarted(at=at, by="http", token=RESTART)]
     load = Load(4)
     return facts + load.begin(at + 1, 0, 2) + load.cycles(at + 1.4, 0, 2, 30)
 

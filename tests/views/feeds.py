@@ -44,6 +44,7 @@ class StillFeed:
         self.found = tuple(findings)
         self.fails = fails
         self.resets = 0
+        self.closed = False
         self.tell(facts)
         self.now = now if now is not None else max((f.at for f in facts), default=0.0) + 0.1
 
@@ -69,7 +70,10 @@ class StillFeed:
     async def run(self) -> None:
         if self.fails:
             raise ConnectionError(self.fails)
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            self.closed = True
 
 
 class StillReplay(StillFeed):

@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 TOLERANCE: Final = 1e-6
 """The server widens float32 to double: 0.05 is printed as 0.05000000074505806."""
 
+SERVER_DEFAULT: Final = 0.05
+"""llama-server's own min_p (common/common.h), taken where /props was not read: any other value was set by somebody."""
+
 
 def look(target: Target, profile: Profile) -> tuple[Finding, ...] | Collecting:
     """Judge one target."""
@@ -68,8 +71,9 @@ def _origin(target: Target, effective: float) -> str | None:
     """Where an unset min_p comes from; None when somebody set it on purpose."""
     if target.flags is not None and "min_p" in target.flags.sampling:
         return None
-    default = target.props.defaults.get("min_p") if target.props is not None else None
-    if isinstance(default, (int, float)) and abs(default - effective) > TOLERANCE:
+    told = target.props.defaults.get("min_p") if target.props is not None else None
+    default = told if isinstance(told, (int, float)) else SERVER_DEFAULT
+    if abs(default - effective) > TOLERANCE:
         return None
     if target.flags is None:
         return "server default (or its command line, which is not visible from here)"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
-from specscope.views.figures import MARKS, whole
+from specscope.views.figures import whole
 from specscope.views.widgets.cycle_rows import cycle_heading
 from specscope.views.widgets.panel import Panel
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 class CycleHeads(Panel):
     """Two rows: what is shown, and the headings."""
-
-    NAME: ClassVar[str] = "cycle_heads"
 
     def __init__(self) -> None:
         super().__init__()
@@ -39,8 +37,8 @@ class CycleHeads(Panel):
         shown, kept, condition, following = self._shown
         target = frame.target
         total = target.totals.cycles if target is not None else None
-        mark = MARKS[target.totals.evidence] if target is not None else ""
-        line = ink.line().add(f" last {whole(kept)} of {whole(total)}{mark} cycles", ink.text)
+        known = f" ({target.totals.evidence})" if target is not None else ""
+        line = ink.line().add(f" last {whole(kept)} of {whole(total)} cycles{known}", ink.text)
         if condition:
             line.add(f"  filter: {condition}  ", ink.warn).add(f"{whole(shown)} match, esc shows all", ink.text)
         if not following:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import SEVERITIES
 from specscope.views.widgets.panel import Panel
@@ -23,7 +23,9 @@ WIDE: Final = 170
 class Findings(Panel):
     """One or two rows per finding, worst first."""
 
-    NAME: ClassVar[str] = "findings"
+    def watched(self, frame: Frame) -> object:
+        """The findings."""
+        return frame.findings
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title with the counts, and as many findings as fit whole."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from specscope.views.figures import clock, decimal, span
 from specscope.views.server_words import state_style, state_word
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
+    from rich.style import Style
     from textual.strip import Strip
 
     from specscope.session.state import Target
@@ -22,8 +23,6 @@ RESTART_SHOWN_S: Final = 600.0
 
 class Header(Panel):
     """The top row. Parts of the highest rank give way first when it is too narrow."""
-
-    NAME: ClassVar[str] = "header"
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """One row: the parts to the left, the clock at the right edge."""
@@ -41,9 +40,9 @@ class Header(Panel):
     def _parts(self, frame: Frame, ink: Ink) -> list[tuple[int, Line]]:
         parts: list[tuple[int, Line]] = []
 
-        def part(rank: int, text: str, style: object = None) -> None:
+        def part(rank: int, text: str, style: Style | None = None) -> None:
             if text:
-                parts.append((rank, ink.line().add(text, style or ink.text)))  # type: ignore[arg-type]
+                parts.append((rank, ink.line().add(text, style or ink.text)))
 
         part(6, "specscope", ink.title)
         target = frame.target

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from specscope.views.widgets.panel import Panel
 
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
 class Keys(Panel):
     """The bottom row."""
-
-    NAME: ClassVar[str] = "keys"
 
     def __init__(self, keys: Sequence[tuple[str, str]]) -> None:
         super().__init__()

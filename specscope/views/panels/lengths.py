@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from specscope.views.figures import MARKS, whole
 from specscope.views.widgets.bars import Column, column_chart
@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 class Lengths(Panel):
     """A column per accepted length, none first."""
 
-    NAME: ClassVar[str] = "lengths"
+    def watched(self, frame: Frame) -> object:
+        """The histogram."""
+        target = frame.target
+        return None if target is None else (target.totals.histogram, target.cycle_evidence)
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the columns, the highest as high as there is room."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.views.figures import MARKS
 from specscope.views.widgets.bars import Column, column_chart
@@ -29,7 +29,10 @@ GHOST_TOLD: Final = 60
 class Positions(Panel):
     """A column per draft position."""
 
-    NAME: ClassVar[str] = "positions"
+    def watched(self, frame: Frame) -> object:
+        """The rates."""
+        totals = frame.target.totals if frame.target is not None else None
+        return None if totals is None else (totals.survival, totals.evidence, totals.histogram)
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the columns; behind each, faintly, the rate among drafts that were wide enough."""

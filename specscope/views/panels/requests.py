@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from specscope.views.figures import UNKNOWN, clock, decimal, milliseconds, percent, whole
 from specscope.views.widgets.panel import Panel
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 class Requests(Panel):
     """A row per request."""
-
-    NAME: ClassVar[str] = "requests"
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """Headings and as many requests as fit."""
@@ -95,7 +93,7 @@ def _label(r: RequestRow, ink: Ink) -> tuple[str, Style]:
 
 
 COLUMNS: Final[tuple[TableColumn[RequestRow], ...]] = (
-    TableColumn("started", 12, _start, left=True),
+    TableColumn("started", 11, _start, left=True),
     TableColumn("slot", 4, _slot),
     TableColumn("task", 7, _task, rank=2),
     TableColumn("prompt", 8, _prompt),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from specscope.views.figures import span, whole
 from specscope.views.widgets.panel import Panel
@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 class Sources(Panel):
     """A row per source."""
 
-    NAME: ClassVar[str] = "sources"
-
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the rows, those that are off first when not all fit."""
         sources = frame.target.sources if frame.target is not None else ()
@@ -35,7 +33,7 @@ def _row(source: SourceView, now: float, ink: Ink, width: int) -> Line:
     line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
     line.left(source.name, 9, ink.text)
     state = source.tier if attached else f"off {span(now - source.since)}"
-    line.add(" ", ink.text).left(state, 10, ink.text if attached else ink.bad)
+    line.add(" ", ink.text).left(state, 12, ink.text if attached else ink.bad)
     if source.missed:
         line.add(f" {whole(source.missed)} missed", ink.warn)
     if source.detail:

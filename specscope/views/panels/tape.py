@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
 from rich.segment import Segment
 from textual.strip import Strip
 
-from specscope.views.figures import MARKS, span, whole
+from specscope.views.figures import span, whole
 from specscope.views.widgets.line import printable
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.tape import Divider, Scale, bar_rows, base_row, items_of
@@ -29,8 +29,6 @@ LABEL_CELLS: Final = 24
 
 class Tape(Panel):
     """One tape, or one per slot where several are at work and there is room."""
-
-    NAME: ClassVar[str] = "tape"
 
     def watched(self, frame: Frame) -> object:
         """The cycles by number, and what stands beside them."""
@@ -93,14 +91,14 @@ def _count(slot: int | None, slots: list[int], shown: int, *, mixed: bool) -> st
 
 def _title(frame: Frame, target: Target, counts: list[str], ink: Ink, width: int) -> Line:
     total = target.totals.cycles if target.totals.cycles is not None else target.cycles[-1].number
-    said = f"{'; '.join(counts)} of {whole(total)}{MARKS[target.totals.evidence]}"
+    said = f"{'; '.join(counts)} of {whole(total)} ({target.totals.evidence})"
     line = ink.line().add("─ ", ink.faint).add("cycles ", ink.title).add(said, ink.text).add(" ", ink.faint)
     if frame.activity.stale and frame.activity.for_s is not None:
         line.add(f"last one {span(frame.now - target.cycles[-1].at)} ago ", ink.warn)
     legend = ink.line().add(" █", ink.accepted).add(" accepted ", ink.muted)
     shown = target.cycles[-width:]
     if any(c.drafted is not None for c in shown):
-        legend.add("█" if ink.colour and not ink.ascii else "░", ink.rejected).add(" rejected ", ink.muted)
+        legend.add("░" if ink.ascii or not ink.colour else "█", ink.rejected).add(" rejected ", ink.muted)
     if any(c.drafted is None for c in shown):
         legend.add("┊", ink.muted).add(" width not seen ", ink.muted)
     legend.add("┼", ink.text).add(" request", ink.muted)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
 from specscope.views.referee_words import referee_sentence
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from specscope.session.state import Config, Evidence, Rates, Target, Totals
+    from specscope.session.state import Config, Evidence, Rates, Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
@@ -34,9 +34,6 @@ class _Figure:
 class Verdict(Panel):
     """Four rows: headings, the last seconds, all since the start, and the referee's sentence."""
 
-    NAME: ClassVar[str] = "verdict"
-    ROWS: ClassVar[int] = 4
-
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """The rows; the middle two only where there is room for all."""
         target = frame.target
@@ -46,9 +43,9 @@ class Verdict(Panel):
         figures = _fitting(_figures(target, speculating=speculating), width)
         rows = [
             _heads(figures, ink),
-            _numbers("now", frame, figures, ink, width),
-            _numbers("total", frame, figures, ink, width),
-            _sentence(frame, target, ink, speculating=speculating),
+            _numbers("now", frame, figures, ink),
+            _numbers("total", frame, figures, ink),
+            _sentence(target, ink, speculating=speculating),
         ]
         return [*rows[: height - 1], rows[-1]] if height < len(rows) else [*rows]
 
@@ -110,18 +107,19 @@ def _heads(figures: list[_Figure], ink: Ink) -> Line:
     return line
 
 
-def _numbers(which: str, frame: Frame, figures: list[_Figure], ink: Ink, width: int) -> Line:
+def _numbers(which: str, frame: Frame, figures: list[_Figure], ink: Ink) -> Line:
     target = frame.target
     if target is None:
         return ink.line()
     now = which == "now"
     stale = now and frame.activity.stale
     label = activity_words(frame) if now else f"since {clock(frame.counted_since)}"
-    line = ink.line().add(f" {label}".ljust(_LABEL), ink.warn if stale and frame.activity.doing == "no step" else ink.muted)
+    line = ink.line().add(
+        f" {label}".ljust(_LABEL), ink.warn if stale and frame.activity.doing == "no step" else ink.muted
+    )
     evidence = _rolling(target) if now else target.totals.evidence
     for figure in figures:
         _number(line, figure, figure.now if now else figure.total, evidence, ink, stale=stale)
-    del width
     return line
 
 
@@ -130,7 +128,7 @@ def _number(line: Line, figure: _Figure, text: str | None, evidence: Evidence, i
     style: Style = ink.muted if stale or not known else ink.strong if figure.loud else ink.text
     line.right(text or "", figure.width, style)
     mark = MARKS[evidence] if known and figure.head != "n_max" else " "
-    line.add(mark, ink.evidence(evidence))
+    line.add(mark, ink.muted if stale and evidence != "parted" else ink.evidence(evidence))
 
 
 def _rolling(target: Target) -> Evidence:
@@ -138,7 +136,7 @@ def _rolling(target: Target) -> Evidence:
     return target.cycle_evidence if target.cycle_evidence != "unknown" else "polled"
 
 
-def _sentence(frame: Frame, target: Target, ink: Ink, *, speculating: bool | None) -> Line:
+def _sentence(target: Target, ink: Ink, *, speculating: bool | None) -> Line:
     trouble = state_sentence(target)
     if trouble:
         return ink.line().add(" ", ink.text).add(f" {trouble} ", state_style(target.server, ink))
@@ -148,5 +146,3 @@ def _sentence(frame: Frame, target: Target, ink: Ink, *, speculating: bool | Non
         return line.add(f" {sentence} ", ink.alarm)
     exact = target.cycle_evidence == "exact" and speculating is not False
     return line.add("exact: " if exact else "", ink.good).add(sentence, ink.text)
-
-

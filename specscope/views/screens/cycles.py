@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.geometry import Region
 
-from specscope.views.cycle_filter import HINT, FilterError, filtered, parse_filter
+from specscope.views.cycle_filter import FilterError, filtered, parse_filter
 from specscope.views.panels.cycle_heads import CycleHeads
 from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from textual.app import ComposeResult
+    from textual.binding import BindingType
     from textual.events import Resize
 
     from specscope.session.state import Cycle
@@ -43,7 +44,7 @@ class CyclesScreen(WatchScreen):
     """Rows of the shown server's last cycles."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "filter", show=False),
+        Binding("slash", "app.filter", show=False),
         Binding("escape", "clear_filter", show=False),
     ]
 
@@ -92,23 +93,22 @@ class CyclesScreen(WatchScreen):
         for panel in (self._header, self._heads, self._keys):
             panel.show(frame, ink)
 
-    def action_filter(self) -> None:
-        """Ask for a filter."""
-        from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
-
-        self.app.push_screen(Prompt("filter", HINT, self._text), self._filter_by)
+    @property
+    def condition(self) -> str:
+        """The filter in force, as it was typed."""
+        return self._text
 
     def action_clear_filter(self) -> None:
         """Show all cycles again."""
-        self._filter_by("")
+        self.filter_by("")
 
-    def _filter_by(self, text: str | None) -> None:
+    def filter_by(self, text: str | None) -> None:
+        """Show only cycles for which the text holds; None changes nothing, a text that is no filter is told."""
         if text is None:
             return
         try:
             self._condition = parse_filter(text)
         except FilterError as error:
-            self.app.bell()
             self._text, self._condition = f"{text}: {error}", None
         else:
             self._text = text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.geometry import Size
 from textual.screen import ModalScreen
 from textual.scroll_view import ScrollView
@@ -14,6 +14,7 @@ from specscope.views.figures import MARKS, MEANINGS, UNKNOWN
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
 
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
@@ -56,7 +57,10 @@ class Help(ModalScreen[None]):
 
     DEFAULT_CSS: ClassVar[str] = """
     Help { align: center middle; background: $background 60%; }
-    Help HelpText { width: 80; max-width: 100%; height: auto; max-height: 100%; background: $background; border: solid $primary; }
+    Help HelpText {
+        width: 80; max-width: 100%; height: auto; max-height: 100%;
+        background: $background; border: solid $primary;
+    }
     """
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,question_mark,q,Q,h,H", "dismiss(None)", show=False)]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 
 from specscope.views.panels.findings import Findings
 from specscope.views.panels.header import Header
@@ -22,6 +22,7 @@ from specscope.views.widgets.placing import place
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
+    from textual.binding import BindingType
     from textual.events import Resize
 
     from specscope.views.frame import Frame

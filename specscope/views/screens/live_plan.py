@@ -86,7 +86,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         "slots": Band(("slots",), 2, 1 + slots),
         "requests": Band(("requests",), 3, 1 + max(2 * REQUEST_STEP, requests)),
     }
-    if sources and height >= SOURCES_FROM:
+    if sources and (height >= SOURCES_FROM or frame.speculating is False):
         bands["sources"] = Band(("sources",), 2, 1 + sources)
     if "sources" in bands and width >= 2 * TWO_COLUMNS - 10:
         del bands["sources"]

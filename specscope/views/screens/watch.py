@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.screen import Screen
 
 if TYPE_CHECKING:
+    from textual.binding import BindingType
+
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
 

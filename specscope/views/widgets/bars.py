@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from textual.strip import Strip
+
+from specscope.views.widgets.runs import runs
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -48,7 +52,7 @@ class Column:
     ghost: float | None = None
 
 
-def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line]:
+def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line | Strip]:
     """Columns over the whole width, with a row of numbers above and a row of labels below.
 
     As many columns as fit are drawn; numbers are left out where they do not fit.
@@ -60,17 +64,23 @@ def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -
     spots = [(round(i * pitch) + 1, round((i + 1) * pitch) - round(i * pitch) - 1) for i in range(len(shown))]
     numbers = all(len(c.number) < pitch for c in shown) and height > 3  # noqa: PLR2004  numbers, a bar, labels
     bar_rows = max(1, height - 1 - numbers)
-    rows = [_texts([c.number for c in shown], spots, ink, ink.text)] if numbers else []
-    thick = int(pitch) - 1
-    for row in reversed(range(bar_rows)):
-        line = ink.line()
-        for column, (x, _) in zip(shown, spots, strict=True):
-            solid = _level(column.share, bar_rows, row)
-            ghost = _level(column.ghost or 0.0, bar_rows, row)
-            line.fill(x, " ", ink.text)
-            line.add((RISING[solid] if solid or not ghost else "░") * thick, ink.accepted if solid else ink.rejected)
-        rows.append(line)
+    rows: list[Line | Strip] = [_texts([c.number for c in shown], spots, ink, ink.text)] if numbers else []
+    rows += _bars(shown, [x for x, _ in spots], int(pitch) - 1, bar_rows, ink)
     rows.append(_texts([c.label for c in shown], spots, ink, ink.muted))
+    return rows
+
+
+def _bars(columns: Sequence[Column], starts: Sequence[int], thick: int, height: int, ink: Ink) -> list[Strip]:
+    styles = {"n": ink.text, "b": ink.accepted, "g": ink.rejected}
+    rows: list[Strip] = []
+    for row in reversed(range(height)):
+        text = codes = ""
+        for column, start in zip(columns, starts, strict=True):
+            solid = _level(column.share, height, row)
+            ghost = column.ghost is not None and not solid and _level(column.ghost, height, row)
+            text = text.ljust(start) + ("░" if ghost else RISING[solid]) * thick
+            codes = codes.ljust(start, "n") + ("b" if solid else "g" if ghost else "n") * thick
+        rows.append(Strip(runs(text, codes, styles), len(text)))
     return rows
 
 

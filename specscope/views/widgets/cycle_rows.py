@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual.binding import Binding, BindingType
+from textual.binding import Binding
 from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.style import Style
+    from textual.binding import BindingType
+    from textual.geometry import Region
 
     from specscope.session.state import Cycle
     from specscope.views.ink import Ink
@@ -51,6 +53,7 @@ class CycleRows(ScrollView, can_focus=True):
         self._cycles: Sequence[Cycle] = ()
         self._ink: Ink | None = None
         self._top = 1
+        self._width = 0
         self._written: OrderedDict[int, Strip] = OrderedDict()
         self.following = True
 
@@ -71,7 +74,7 @@ class CycleRows(ScrollView, can_focus=True):
         elif unchanged:
             return
         self._cycles, self._ink, self._top = cycles, ink, top
-        self.virtual_size = Size(0, len(cycles))
+        self.virtual_size = Size(self.size.width, len(cycles))
         if self.following:
             self.scroll_end(animate=False, immediate=True, force=True)
         elif not same_front and anchor is not None:
@@ -99,16 +102,24 @@ class CycleRows(ScrollView, can_focus=True):
         self.scroll_home(animate=False, immediate=True)
 
     def on_resize(self) -> None:
-        """Rows depend on the width."""
-        self._written.clear()
+        """Go on following."""
         if self.following:
             self.scroll_end(animate=False, immediate=True, force=True)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows as they are: they carry their own ground, so that Textual has nothing to add to them."""
+        if self._ink is None or self._ink.ascii or not self._ink.colour or crop.width != self.size.width:
+            return super().render_lines(crop)
+        return [self.render_line(y) for y in range(crop.y, crop.bottom)]
 
     def render_line(self, y: int) -> Strip:
         """One visible row."""
         width, place = self.scrollable_content_region.width, self.scroll_offset.y + y
         if self._ink is None or place >= len(self._cycles):
             return Strip.blank(width)
+        if width != self._width:  # the scrollbar came or went
+            self._written.clear()
+            self._width = width
         cycle = self._cycles[place]
         strip = self._written.get(cycle.number)
         if strip is None:

@@ -62,7 +62,9 @@ class Panel(Widget):
             return
         self._drawn_from = drawn_from
         drawn = self.draw(frame, ink, width, height)[:height]
-        rows = [row if isinstance(row, Strip) else row.strip(width) for row in drawn]
+        rows = [
+            row.adjust_cell_length(width, ink.text) if isinstance(row, Strip) else row.strip(width) for row in drawn
+        ]
         rows += [ink.line().strip(width)] * (height - len(rows))
         before, self._rows = self._rows, rows
         if len(before) != height:
@@ -71,6 +73,12 @@ class Panel(Widget):
         changed = [Region(0, y, width, 1) for y in range(height) if before[y] != rows[y]]
         if changed:
             self.refresh(*changed)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """The rows as they are: they carry their own ground, so that Textual has nothing to add to them."""
+        if self._ink is None or self._ink.ascii or not self._ink.colour or crop.width != self.size.width:
+            return super().render_lines(crop)
+        return [self.render_line(y) for y in range(crop.y, crop.bottom)]
 
     def render_line(self, y: int) -> Strip:
         """One row of the picture."""

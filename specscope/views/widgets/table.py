@@ -59,7 +59,9 @@ def heading(name: str, columns: Sequence[TableColumn[T]], ink: Ink, width: int) 
             line.add(f" {column.head} ", ink.muted).add("─" * (room - 1), ink.faint)
         else:
             line.add("─" * room + " ", ink.faint).add(column.head, ink.muted)
-    return line.fill(width, "─", ink.faint) if columns[-1].left else line.add(" ", ink.faint).fill(width, "─", ink.faint)
+    return (
+        line.fill(width, "─", ink.faint) if columns[-1].left else line.add(" ", ink.faint).fill(width, "─", ink.faint)
+    )
 
 
 def row(item: T, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:
@@ -69,7 +71,7 @@ def row(item: T, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Lin
         text, style = column.write(item, ink)
         room = column.width
         if number:
-            line.add(" ", ink.faint)
+            line.add(" ", ink.text)
             if number == len(columns) - 1 and column.left:
                 room = max(room, width - line.cells)
         if column.left:

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
-from operator import itemgetter
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from rich.segment import Segment
 from textual.strip import Strip
 
 from specscope.views.widgets.bars import EIGHTHS, RISING
+from specscope.views.widgets.runs import runs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +19,10 @@ if TYPE_CHECKING:
     from specscope.session.state import Cycle
     from specscope.views.ink import Ink
 
-Cell: TypeAlias = "tuple[str, Style]"
+BOTH, ACCEPTED, REJECTED, UNSEEN, NOTHING, MARK, RULE, TICK = "BARUNMLT"
+"""Style codes of the cells; a slot's is its last hexadecimal digit."""
 
+SLOT_CODES: Final = 16
 SHADE_FROM: Final = 3
 """Eighths of a cell from which a rejected part is drawn where only whole cells can be shaded."""
 
@@ -94,76 +94,106 @@ def items_of(cycles: Sequence[Cycle], dividers: Sequence[Divider], slot: int | N
 
 
 @lru_cache(8192)
-def column(drafted: int | None, accepted: int, scale: Scale, ink: Ink) -> tuple[Cell, ...]:
-    """The cells of one cycle, top row first."""
+def column(drafted: int | None, accepted: int, scale: Scale, *, shaded: bool) -> tuple[str, str]:
+    """The cells of one cycle, top row first, and their style codes.
+
+    Accepted and wholly rejected cells share a style, bright writing on a dim ground, so that a row of them is
+    sent to the terminal without a change of style.
+
+    Args:
+        drafted: tokens drafted; None where not seen.
+        accepted: tokens accepted.
+        scale: of the bars.
+        shaded: draw rejected parts as shaded cells, for terminals without colour or Unicode.
+    """
     low = scale.eighths(accepted)
     high = scale.eighths(drafted) if drafted is not None else None
-    cells = [_cell(low - EIGHTHS * row, None if high is None else high - EIGHTHS * row, ink) for row in range(scale.rows)]
-    return tuple(reversed(cells))
+    cells = [
+        _cell(low - EIGHTHS * row, None if high is None else high - EIGHTHS * row, shaded=shaded)
+        for row in reversed(range(scale.rows))
+    ]
+    return "".join([c for c, _ in cells]), "".join([code for _, code in cells])
 
 
-def _cell(accepted: int, drafted: int | None, ink: Ink) -> Cell:
+def _cell(accepted: int, drafted: int | None, *, shaded: bool) -> tuple[str, str]:
     """One cell, from the eighths of the accepted part and of the draft that reach into or past it."""
     if accepted >= EIGHTHS:
-        return "█", ink.accepted
+        return "█", BOTH
     if drafted is None:
-        return (RISING[accepted], ink.accepted) if accepted > 0 else ("┊", ink.faint)
+        return (RISING[accepted], ACCEPTED) if accepted > 0 else ("┊", UNSEEN)
     if accepted > 0:
-        return RISING[accepted], (ink.edge if drafted >= EIGHTHS else ink.accepted)
+        return RISING[accepted], (BOTH if drafted >= EIGHTHS and not shaded else ACCEPTED)
     if drafted <= 0:
-        return " ", ink.text
-    if ink.colour and not ink.ascii:
-        return RISING[min(drafted, EIGHTHS)], ink.rejected
-    return ("░" if drafted >= SHADE_FROM else " "), ink.rejected
-
-
-@lru_cache(64)
-def _divider_column(rows: int, ink: Ink) -> tuple[Cell, ...]:
-    return (("│", ink.warn),) * rows
+        return " ", NOTHING
+    if shaded:
+        return ("░", REJECTED) if drafted >= SHADE_FROM else (" ", NOTHING)
+    return (" ", BOTH) if drafted >= EIGHTHS else (RISING[drafted], REJECTED)
 
 
 def bar_rows(items: Sequence[Item], scale: Scale, ink: Ink, width: int) -> list[Strip]:
     """The rows of the bars, newest column at the right edge."""
-    columns = [
-        _divider_column(scale.rows, ink)
+    shaded = ink.ascii or not ink.colour
+    bars = [
+        ("│" * scale.rows, MARK * scale.rows)
         if item.cycle is None
-        else column(item.cycle.drafted, item.cycle.accepted, scale, ink)
+        else column(item.cycle.drafted, item.cycle.accepted, scale, shaded=shaded)
         for item in items
     ]
-    blank = [Segment(" " * (width - len(columns)), ink.text)] if len(columns) < width else []
-    if not columns:
-        return [Strip(blank, width)] * scale.rows
-    return [Strip([*blank, *_runs(row)], width) for row in zip(*columns, strict=True)]
+    left = width - len(bars)
+    texts = map("".join, zip(*[text for text, _ in bars], strict=True)) if bars else [""] * scale.rows
+    codes = map("".join, zip(*[code for _, code in bars], strict=True)) if bars else [""] * scale.rows
+    styles = _styles(ink)
+    return [
+        Strip(runs(" " * left + text, NOTHING * left + code, styles), width)
+        for text, code in zip(texts, codes, strict=True)
+    ]
 
 
-def _runs(cells: Sequence[Cell]) -> list[Segment]:
-    """Neighbours of one style as one segment."""
-    return [Segment("".join([c for c, _ in run]), style) for style, run in groupby(cells, key=itemgetter(1))]
+@lru_cache(8)
+def _styles(ink: Ink) -> dict[str, Style]:
+    return {
+        BOTH: ink.edge,
+        ACCEPTED: ink.accepted,
+        REJECTED: ink.rejected,
+        UNSEEN: ink.faint,
+        NOTHING: ink.text,
+        MARK: ink.warn,
+        RULE: ink.faint,
+        TICK: ink.text,
+        **{_slot_code(slot): ink.slot(slot) for slot in range(SLOT_CODES)},
+    }
+
+
+def _slot_code(slot: int) -> str:
+    return f"{slot % SLOT_CODES:x}"
 
 
 def base_row(items: Sequence[Item], ink: Ink, width: int, *, slots: bool) -> Strip:
     """The row under the bars: a tick where a request begins, marks with their labels, the slot where several mix."""
-    cells: list[Cell] = [(" ", ink.text)] * (width - len(items))
-    offset = len(cells)
+    left = width - len(items)
+    text, codes = [" "] * left, [NOTHING] * left
     for item in items:
         if item.cycle is None:
-            cells.append(("┃", ink.warn))
+            text.append("┃")
+            codes.append(MARK)
         elif slots:
-            cells.append((f"{item.cycle.slot % 16:x}", ink.slot(item.cycle.slot)))
+            text.append(_slot_code(item.cycle.slot))
+            codes.append(_slot_code(item.cycle.slot))
         else:
-            cells.append(("┼", ink.text) if item.begins else ("─", ink.faint))
-    for place, item in enumerate(items, offset + 1):
+            text.append("┼" if item.begins else "─")
+            codes.append(TICK if item.begins else RULE)
+    for place, item in enumerate(items, left + 1):
         if item.divider is not None:
-            _write_label(cells, place, item.divider.label, ink.warn)
-    return Strip(_runs(cells), width)
+            _write_label(text, codes, place, item.divider.label)
+    return Strip(runs("".join(text), "".join(codes), _styles(ink)), width)
 
 
-def _write_label(cells: list[Cell], place: int, label: str, style: Style) -> None:
+def _write_label(text: list[str], codes: list[str], place: int, label: str) -> None:
     """Put a mark's name behind its divider, up to the next one; at the right edge, before it."""
-    if place + len(label) > len(cells):
+    if place + len(label) > len(text):
         place = max(0, place - 1 - len(label))
     for character in label:
-        if place >= len(cells) or cells[place][0] == "┃":
+        if place >= len(text) or text[place] == "┃":
             return
-        cells[place] = (character, style)
+        text[place], codes[place] = character, MARK
         place += 1

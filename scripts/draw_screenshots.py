@@ -1,0 +1,59 @@
+"""Draws screenshots/ from tests/recordings/. With ``--check`` it writes nothing and fails when they are stale."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import sys
+from pathlib import Path
+
+from specscope.cli.feeds import ReplayFeed
+from specscope.recording import Recording
+from specscope.settings import Settings
+from specscope.views.app import SpecscopeApp
+
+ROOT = Path(__file__).parent.parent
+RECORDINGS = ROOT / "tests" / "recordings"
+PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
+    ("live-120x40", "dflash", (120, 40), ()),
+    ("live-80x24", "dflash", (80, 24), ()),
+    ("live-200x60", "two_slots", (200, 60), ()),
+    ("cycles-120x40", "dflash", (120, 40), ("2",)),
+    ("polled-120x40", "polled", (120, 40), ()),
+    ("ngram-120x40", "ngram", (120, 40), ()),
+    ("none-120x40", "none", (120, 40), ()),
+    ("speculation-off-120x40", "speculation_off", (120, 40), ()),
+)
+
+
+async def draw(recording: str, size: tuple[int, int], keys: tuple[str, ...]) -> str:
+    """The screen at a recording's end, as SVG with names that do not change from run to run."""
+    feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0)
+    app = SpecscopeApp(feed, Settings())
+    async with app.run_test(size=size) as pilot:
+        while not feed.at_end:
+            await pilot.pause(0.05)
+        await pilot.press(*keys)
+        await pilot.pause(0.6)
+        svg = app.export_screenshot(title="specscope")
+    return re.sub(r"terminal-\d+", "terminal-0", svg)
+
+
+async def main(*, check: bool) -> int:
+    """Draw all, or compare all."""
+    stale = []
+    for name, recording, size, keys in PICTURES:
+        path = ROOT / "screenshots" / f"{name}.svg"
+        svg = await draw(recording, size, keys)
+        if check:
+            if not path.is_file() or path.read_text(encoding="utf-8") != svg:
+                stale.append(path.name)
+        else:
+            path.write_text(svg, encoding="utf-8")
+    if stale:
+        print(f"stale: {', '.join(stale)}; draw them with scripts/draw_screenshots.py and look at them")
+    return 1 if stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(asyncio.run(main(check="--check" in sys.argv)))

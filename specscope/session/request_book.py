@@ -1,0 +1,108 @@
+"""The requests of one server since it started: who is running, who has ended, and which fact belongs to whom."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from specscope.session.request import Request
+
+REQUESTS_KEPT: Final = 1000
+
+
+@dataclass(eq=False)
+class RequestBook:
+    """The register of requests.
+
+    Attributes:
+        label: what the user says the server does; kept with the requests that begin.
+        requests: by running number, so in the order in which they were met; the oldest ended ones are dropped.
+        current: the running request of each slot.
+        ended: how many have ended.
+    """
+
+    label: str | None = None
+    requests: dict[int, Request] = field(default_factory=dict[int, Request])
+    current: dict[int, Request] = field(default_factory=dict[int, Request])
+    ended: int = 0
+    _numbers: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
+    _nameless: dict[int, list[Request]] = field(default_factory=dict[int, "list[Request]"])
+    _last: int = 0
+
+    def open(self, slot: int, task: int | None, at: float, *, whole: bool) -> Request:
+        """The request of a slot and task; begun now if it is new, which ends the slot's earlier one.
+
+        Task ids grow, and the log is read later than /slots: a task older than the running one is one that
+        polling has missed, and ends nothing. Without a task id (only a stream tells of it) a new one begins.
+        """
+        if task is not None:
+            number = self._numbers.get((slot, task))
+            if number is not None:
+                return self.requests[number]
+            nameless = self._name(slot, task, at)
+            if nameless is not None:
+                return nameless
+        before = self.current.get(slot)
+        late = before is not None and before.task is not None and task is not None and task < before.task
+        if before is not None and not late:
+            self.finish(before, at)
+        request = Request(slot=slot, task=task, started_at=at, whole=whole, label=self.label)
+        self._enter(request)
+        if not late:
+            self.current[slot] = request
+        return request
+
+    def running(self, slot: int, task: int | None) -> Request | None:
+        """The running request of a slot and task; without a task, or where that is not known yet, the slot's."""
+        request = self.current.get(slot)
+        if request is not None and (task is None or request.task in (None, task)):
+            return request
+        number = None if task is None else self._numbers.get((slot, task))
+        request = None if number is None else self.requests[number]
+        return request if request is not None and request.ended_at is None else None
+
+    def _name(self, slot: int, task: int, at: float) -> Request | None:
+        """The request without a task id that was at work at ``at``: it is this one, and named from now on."""
+        nameless = self._nameless.get(slot, ())
+        request = next((r for r in nameless if r.ended_at is None or at <= r.ended_at), None)
+        if request is not None:
+            self._nameless[slot].remove(request)
+            request.task = task
+            self._numbers[slot, task] = request.number
+        return request
+
+    def _enter(self, request: Request) -> None:
+        self._last += 1
+        request.number = self._last
+        self.requests[request.number] = request
+        if request.task is None:
+            self._nameless.setdefault(request.slot, []).append(request)
+        else:
+            self._numbers[request.slot, request.task] = request.number
+        if len(self.requests) > REQUESTS_KEPT:
+            oldest = next((r for r in self.requests.values() if r.ended_at is not None), None)
+            if oldest is not None:
+                self._drop(oldest)
+
+    def _drop(self, request: Request) -> None:
+        del self.requests[request.number]
+        if request.task is not None:
+            del self._numbers[request.slot, request.task]
+        elif request in self._nameless.get(request.slot, ()):
+            self._nameless[request.slot].remove(request)
+
+    def finish(self, request: Request, at: float, stop: str = "finished") -> None:
+        """End a request; a second end only adds what the first did not know."""
+        if request.ended_at is None:
+            request.ended_at = at
+            self.ended += 1
+            if self.current.get(request.slot) is request:
+                del self.current[request.slot]
+        if request.stop in (None, "finished") and stop:
+            request.stop = stop
+
+    def lose_all(self, at: float) -> None:
+        """The server is gone: what was running never ended."""
+        for request in self.requests.values():
+            if request.ended_at is None:
+                self.finish(request, at, "lost")

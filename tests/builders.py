@@ -1,0 +1,138 @@
+"""Facts for tests, one short call each. Times are seconds after :data:`T0`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from specscope import events as ev
+from specscope.session.fold import Fold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from specscope.session.state import Target
+
+T0 = 1_780_000_000.0
+
+
+def found(at: float = 0.0, url: str | None = "http://127.0.0.1:8080", **fields: object) -> ev.TargetFound:
+    return ev.TargetFound(at=T0 + at, url=url, **fields)
+
+
+def attached(source: str, tier: ev.Tier, at: float = 0.0, **fields: object) -> ev.SourceAttached:
+    return ev.SourceAttached(at=T0 + at, source=source, tier=tier, **fields)
+
+
+def lost(source: str, at: float = 0.0, reason: str = "gone") -> ev.SourceLost:
+    return ev.SourceLost(at=T0 + at, source=source, reason=reason)
+
+
+def missed(source: str, count: int = 1, at: float = 0.0) -> ev.EventsMissed:
+    return ev.EventsMissed(at=T0 + at, source=source, count=count)
+
+
+def mark(label: str, at: float = 0.0) -> ev.Marked:
+    return ev.Marked(at=T0 + at, label=label)
+
+
+def server(state: ev.ServerState, at: float = 0.0) -> ev.ServerChanged:
+    return ev.ServerChanged(at=T0 + at, state=state)
+
+
+def started(token: str, by: str = "http", at: float = 0.0) -> ev.ServerStarted:
+    return ev.ServerStarted(at=T0 + at, token=token, by=by)
+
+
+def props(at: float = 0.0, **fields: object) -> ev.PropsRead:
+    return ev.PropsRead(at=T0 + at, **fields)
+
+
+def said(code: str, at: float = 0.0, **fields: str) -> ev.LogSaid:
+    return ev.LogSaid(at=T0 + at, code=code, fields=fields)
+
+
+def process(line: str, env: dict[str, str] | None = None, at: float = 0.0) -> ev.ProcessSeen:
+    return ev.ProcessSeen(at=T0 + at, pid=4242, argv=["llama-server", *line.split()], env=env)
+
+
+def model(role: str = "target", **fields: object) -> ev.ModelRead:
+    return ev.ModelRead(at=T0, role=role, path=f"/models/{role}.gguf", **fields)  # type: ignore[arg-type]
+
+
+# --- a request as each source tells it -----------------------------------------------------------------------------
+
+
+def cycle(
+    at: float = 1.0, w: int = 15, a: int = 5, *, slot: int = 0, task: int = 1, **fields: object
+) -> ev.CycleLogged:
+    return ev.CycleLogged(at=T0 + at, slot=slot, task=task, drafted=w, accepted=a, **fields)
+
+
+def launched(at: float = 0.5, *, slot: int = 0, task: int = 1) -> ev.RequestLaunched:
+    return ev.RequestLaunched(at=T0 + at, slot=slot, task=task)
+
+
+def logged(at: float = 9.0, *, slot: int = 0, task: int = 1, **fields: object) -> ev.RequestLogged:
+    return ev.RequestLogged(at=T0 + at, slot=slot, task=task, **fields)
+
+
+def released(at: float = 9.0, *, slot: int = 0, task: int = 1) -> ev.SlotReleased:
+    return ev.SlotReleased(at=T0 + at, slot=slot, task=task)
+
+
+def busy(at: float = 0.5, *, slot: int = 0, task: int = 1, decoded: int = 0, **fields: object) -> ev.SlotChanged:
+    return ev.SlotChanged(at=T0 + at, slot=slot, busy=True, task=task, decoded=decoded, **fields)
+
+
+def idle(at: float = 9.0, *, slot: int = 0, task: int | None = 1, **fields: object) -> ev.SlotChanged:
+    return ev.SlotChanged(at=T0 + at, slot=slot, busy=False, task=task, decoded=0, **fields)
+
+
+def step(
+    at: float, decoded: int, *, slot: int = 0, task: int = 1, held_ms: float | None = 5.0, **fields: object
+) -> ev.SlotStepped:
+    return ev.SlotStepped(at=T0 + at, slot=slot, task=task, decoded=decoded, held_ms=held_ms, **fields)
+
+
+def chunk(
+    at: float, generated: int, drafted: int | None = None, accepted: int | None = None, **fields: object
+) -> ev.StreamStepped:
+    fields = {"request": "r1", "slot": 0} | fields
+    return ev.StreamStepped(at=T0 + at, generated=generated, drafted=drafted, accepted=accepted, **fields)
+
+
+def streamed(at: float = 9.0, **fields: object) -> ev.StreamEnded:
+    return ev.StreamEnded(at=T0 + at, **({"request": "r1", "slot": 0} | fields))
+
+
+def counters(
+    at: float, drafts: int | None, drafted: int | None, accepted: int | None, *, idle: bool = True, **fields: object
+) -> ev.CountersRead:
+    return ev.CountersRead(at=T0 + at, idle=idle, drafts=drafts, drafted=drafted, accepted=accepted, **fields)
+
+
+def sampled(at: float = 9.0, *, polls: int, steps: int) -> ev.PollSampled:
+    return ev.PollSampled(at=T0 + at, polls=polls, steps=steps)
+
+
+# --- what comes of them ---------------------------------------------------------------------------------------------
+
+
+def fold(*facts: ev.Event) -> Fold:
+    """A fold that has taken all facts."""
+    made = Fold()
+    for fact in facts:
+        made.apply(fact)
+    return made
+
+
+def seen(*facts: ev.Event) -> Target:
+    """The one target's state after all facts."""
+    (target,) = fold(*facts).view().targets
+    return target
+
+
+def of_log(cycles: Iterable[tuple[int, int]], *, slot: int = 0, task: int = 1, at: float = 1.0) -> list[ev.Event]:
+    """A request as the log tells it: launched, its cycles 20 ms apart."""
+    lines: list[ev.Event] = [launched(at - 0.1, slot=slot, task=task)]
+    return lines + [cycle(at + 0.02 * i, w, a, slot=slot, task=task) for i, (w, a) in enumerate(cycles)]

@@ -1,0 +1,84 @@
+"""Without LLAMA_TRACE: cycles by polling /slots, judged by a LLAMA_TRACE log that specscope is not given."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+import pytest
+from watched import target, watch
+
+from specscope.lab.demo_load import demo_load
+from specscope.lab.load import LoadPlan, run_load
+from specscope.lab.server import LabServer
+from specscope.lab.spec import LAB_RATES, ServerSpec
+from specscope.session.fold import Fold
+from specscope.sources.llama_http import HttpSource
+from specscope.sources.source import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.server
+
+CYCLE = re.compile(r"id +\d+ \| task (\d+) \| accepted +(\d+)/")
+
+
+@pytest.mark.parametrize("size", ["quick", "paying"])
+async def test_nearly_every_cycle_is_seen_with_its_own_value(size: str, tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    width = 15 if size == "quick" else 3
+    fold, clock = Fold(), Clock()
+    async with LabServer(ServerSpec(n_max=width, rates=LAB_RATES, size=size), log_path=log) as server:  # type: ignore[arg-type]
+        source = HttpSource(server.url, clock)
+        task = asyncio.create_task(source.run(fold.apply))
+        await asyncio.sleep(0.5)
+        async with demo_load(server.url):
+            await asyncio.sleep(8)
+        await asyncio.sleep(1.5)
+        task.cancel()
+    view = fold.view().targets[0]
+    said: dict[int, list[int]] = defaultdict(list)
+    for match in CYCLE.finditer(log.read_text(errors="replace")):
+        said[int(match[1])].append(int(match[2]))
+    seen: dict[int, list[int]] = defaultdict(list)
+    for cycle in view.cycles:
+        seen[cycle.task].append(cycle.accepted)
+    matched = sum(_matched(seen[task], told) for task, told in said.items())
+    total = sum(len(told) for told in said.values())
+    assert total > 200
+    assert view.cycle_evidence == "polled"
+    assert matched / total >= 0.95
+    assert view.poll.per_step is not None
+    assert view.poll.per_step < 2
+
+
+def _matched(seen: list[int], told: list[int]) -> int:
+    """How many of the log's cycles were seen, in order and with their own accepted length."""
+    blocks = difflib.SequenceMatcher(None, seen, told, autojunk=False).get_matching_blocks()
+    return sum(block.size for block in blocks)
+
+
+async def test_totals_are_the_counters_and_the_tape_moves() -> None:
+    async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=False)) as server, watch(server) as pump:
+        outcomes = await run_load(server.url, LoadPlan(requests=4, tokens=300))
+    seen = target(pump)
+    count = seen.referee.count
+    assert count is not None
+    assert seen.cycle_evidence == "polled"
+    assert seen.evidence == "counted"
+    assert (seen.totals.cycles, seen.totals.drafted, seen.totals.accepted) == (
+        count.cycles,
+        count.drafted,
+        count.accepted,
+    )
+    assert seen.totals.drafted == sum((o.timings or {})["draft_n"] for o in outcomes)
+    assert seen.totals.generated == sum(o.generated or 0 for o in outcomes)
+    assert len(seen.cycles) > count.cycles / 2
+    assert all(c.drafted is None and c.seen_by == "polled" for c in seen.cycles)
+    assert seen.totals.survival
+    log = next(s for s in seen.sources if s.name == "log")
+    assert "LLAMA_TRACE=1" in log.hint

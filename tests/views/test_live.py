@@ -1,0 +1,225 @@
+"""What the Live screen says in each situation."""
+
+from __future__ import annotations
+
+import facts
+import pytest
+from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
+from screens import painted, rows, running, text
+
+from specscope import events as ev
+
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_size_shows_what_matters(size: tuple[int, int]) -> None:
+    async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), size=size) as pilot:
+        shown = text(pilot)
+        for words in ("127.0.0.1:8080", "READY", "dflash block 16", "117.0=", "cycles 240 = server 240"):
+            assert words in shown
+        for panel in ("─ cycles", "─ slots", "─ requests", "─ findings", "hidden_min_p", "--min-p 0"):
+            assert panel in shown
+        assert "41,421 of 262,144 (16 %)" in shown
+
+
+async def test_exact_is_said_only_while_counts_agree() -> None:
+    async with running(StillFeed(facts.exact())) as pilot:
+        assert rows(pilot)[4].startswith(" exact: cycles 240 = server 240")
+    async with running(StillFeed(facts.parted())) as pilot:
+        assert "NOT EXACT: cycles 180 ≠ server 222, drafted 2,532 ≠ server 3,162" in rows(pilot)[4]
+        assert "=" not in rows(pilot)[2]
+    async with running(StillFeed(facts.two_slots())) as pilot:
+        assert "not yet compared with the server's count: waiting for all slots to be idle once" in text(pilot)
+        assert "205.0·" in rows(pilot)[2]
+
+
+async def test_lines_missed_make_it_inexact_again() -> None:
+    feed = StillFeed(facts.exact())
+    async with running(feed) as pilot:
+        feed.tell([ev.EventsMissed(at=feed.now, source="log", count=3, reason="unreadable")])
+        await painted(pilot)
+        assert "3 missed since, so not exact" in rows(pilot)[4]
+        assert "exact:" not in rows(pilot)[4]
+        assert "3 missed" in text(pilot).split("─ sources", 1)[1]
+
+
+async def test_down_is_loud_and_figures_are_of_the_past() -> None:
+    feed = StillFeed(facts.exact())
+    async with running(feed) as pilot:
+        feed.tell([ev.ServerChanged(at=feed.now, state="down", detail="connection refused")])
+        feed.now += 14
+        await painted(pilot)
+        assert " DOWN 14 s " in rows(pilot)[0]
+        assert "DOWN since 20:27:08: nothing answers (connection refused)" in rows(pilot)[4]
+        assert rows(pilot)[2].startswith(" no step 14 s")
+        assert "as last seen" in text(pilot)
+        feed.tell([ev.ServerChanged(at=feed.now + 1, state="ready")])
+        await painted(pilot)
+        assert "READY" in rows(pilot)[0]
+        assert "DOWN" not in text(pilot)
+
+
+@pytest.mark.parametrize(
+    ("state", "word"),
+    [
+        ("loading", "LOADING 2 s"),
+        ("needs_key", "NEEDS KEY 2 s"),
+        ("hung", "HUNG 2 s"),
+        ("sleeping", "SLEEPING 2 s"),
+        ("router", "ROUTER 2 s"),
+    ],
+)
+async def test_states_are_words(state: ev.ServerState, word: str) -> None:
+    feed = StillFeed([*facts.found(), ev.ServerChanged(at=facts.T0 + 1, state=state)], now=facts.T0 + 3)
+    async with running(feed, size=(80, 24)) as pilot:
+        assert f" {word} " in rows(pilot)[0]
+
+
+async def test_a_restart_is_told_and_drawn() -> None:
+    async with running(StillFeed(facts.restarted())) as pilot:
+        assert "restarted 3 s ago, epoch 2" in rows(pilot)[0]
+        assert "┃restart" in text(pilot)
+        assert "since 20:27:17" in rows(pilot)[3]
+
+
+async def test_idle_says_for_how_long() -> None:
+    feed = StillFeed(facts.polled())
+    feed.now += 12
+    async with running(feed) as pilot:
+        assert rows(pilot)[2].startswith(" idle 12 s")
+
+
+async def test_a_busy_slot_without_steps_is_told() -> None:
+    feed = StillFeed(facts.exact())
+    feed.now += 9
+    async with running(feed) as pilot:
+        assert rows(pilot)[2].startswith(" no step 9 s")
+
+
+async def test_polled_cycles_have_no_width() -> None:
+    async with running(StillFeed(facts.polled())) as pilot:
+        shown = text(pilot)
+        assert "polled 107 of 110 cycles (97.3 %), 1.5 polls a cycle" in shown
+        assert "118.7°" in rows(pilot)[2]
+        assert "width not seen" in shown
+        assert "rejected" not in shown
+        assert "—" in rows(pilot)[2]
+        assert "53.3 %+" in rows(pilot)[3]
+
+
+async def test_polled_before_the_first_count() -> None:
+    async with running(StillFeed(facts.polled(ended=False))) as pilot:
+        assert "how many were missed is not known yet" in text(pilot)
+
+
+async def test_no_speculation_invents_no_fields() -> None:
+    async with running(StillFeed(facts.plain())) as pilot:
+        shown = text(pilot)
+        assert "no speculation (by slots)" in shown
+        assert "62.5°" in shown
+        for word in ("acceptance ", "tau_draft", "─ cycles", "survival"):
+            assert word not in shown.replace("tau acceptance stop", "")
+
+
+async def test_two_slots_have_a_tape_each_or_one_that_names_them() -> None:
+    async with running(StillFeed(facts.two_slots())) as pilot:
+        assert "slot 0, last 90; slot 1, last 77" in text(pilot)
+        assert any(row.startswith(" s1 └") for row in rows(pilot))
+        await pilot.resize_terminal(80, 20)
+        await painted(pilot)
+        assert "slots 0, 1 mixed" in text(pilot)
+        assert any(row.startswith("  0 └") and "0101" in row for row in rows(pilot))
+
+
+async def test_findings_come_and_go() -> None:
+    feed = StillFeed(facts.exact())
+    async with running(feed) as pilot:
+        assert "findings" not in text(pilot)
+        feed.found = (CLAMPED, HIDDEN_MIN_P)
+        await painted(pilot)
+        assert "─ findings 1 warning, 1 info" in text(pilot)
+        shown = text(pilot)
+        assert shown.index("SPC201") < shown.index("SPC103")
+        feed.found = ()
+        await painted(pilot)
+        assert "findings" not in text(pilot)
+
+
+async def test_a_feed_that_fails_leaves_the_screen() -> None:
+    async with running(StillFeed(facts.exact(), fails="pipe closed")) as pilot:
+        assert "WATCH FAILED: ConnectionError: pipe closed" in rows(pilot)[0]
+        assert "117.0" in text(pilot)
+
+
+async def test_a_fold_that_fails_leaves_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = StillFeed(facts.exact())
+    async with running(feed) as pilot:
+        monkeypatch.setattr(feed, "findings", lambda: 1 // 0)
+        await painted(pilot)
+        assert "WATCH FAILED: ZeroDivisionError" in rows(pilot)[0]
+
+
+async def test_nothing_seen_yet() -> None:
+    async with running(StillFeed([]), size=(80, 24)) as pilot:
+        assert "looking for a server" in rows(pilot)[0]
+        assert " 0" not in rows(pilot)[1]
+
+
+async def test_unknown_is_a_dash_never_a_zero() -> None:
+    async with running(StillFeed([*facts.found(), *facts.sources(traced=False)])) as pilot:
+        assert "—" in rows(pilot)[2]
+        assert not any(digit in rows(pilot)[2][14:].replace("15 of 16", "") for digit in "0123456789")
+
+
+async def test_texts_from_outside_cannot_steer_the_terminal() -> None:
+    feed = StillFeed([*facts.exact(), ev.PropsRead(at=facts.T0 + 50, model_alias="evil\x1b[2Jmodel\u202e\n")])
+    async with running(feed) as pilot:
+        assert "evil?[2Jmodel??" in rows(pilot)[0]
+
+
+async def test_ascii_is_ascii_on_every_screen() -> None:
+    async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), ascii=True) as pilot:
+        assert text(pilot).isascii()
+        assert "117.0=" in text(pilot)
+        assert "# accepted" in text(pilot)
+        for keys in (["question_mark"], ["escape", "2"], ["slash"], ["escape", "ctrl+p"]):
+            await pilot.press(*keys)
+            await pilot.pause(0.1)
+            assert text(pilot).isascii(), keys
+
+
+async def test_without_colour_no_colour_is_sent() -> None:
+    async with running(StillFeed(facts.parted(), [HIDDEN_MIN_P]), no_color=True) as pilot:
+        for keys in (["t"], ["question_mark"], ["escape", "2"], ["m"], ["escape", "ctrl+p"]):
+            await pilot.press(*keys)
+            await pilot.pause(0.1)
+            styles = [s.style for strip in pilot.app.screen._compositor.render_strips() for s in strip if s.style]
+            assert all(style.color is None and style.bgcolor is None for style in styles), keys
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 12), (80, 24), (101, 30), (120, 40), (200, 60), (300, 90)])
+async def test_any_size_is_drawn(size: tuple[int, int]) -> None:
+    async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P, CLAMPED]), size=(120, 40)) as pilot:
+        await pilot.resize_terminal(*size)
+        await painted(pilot)
+        shown = rows(pilot)
+        assert len(shown) == size[1]
+        assert all(len(row) == size[0] for row in shown)
+        assert "READY" in shown[0]
+
+
+async def test_only_panels_whose_picture_changed_are_painted(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = StillFeed(facts.exact(), [HIDDEN_MIN_P])
+    async with running(feed) as pilot:
+        painted_again: list[str] = []
+        monkeypatch.setattr(
+            "specscope.views.widgets.panel.Panel.refresh",
+            lambda self, *_, **__: painted_again.append(type(self).__name__),
+        )
+        pilot.app.paint()
+        assert painted_again == []
+        feed.tell(facts.Load(8).cycles(feed.now, 0, 900, 1))
+        pilot.app.paint()
+        assert {"Tape", "Verdict", "Slots"} <= set(painted_again)
+        assert not {"Findings", "Keys", "Sources"} & set(painted_again)
