@@ -6,6 +6,8 @@ Run by hand: ``.venv/bin/python scripts/record_fixtures.py [NAME ...]``.
 from __future__ import annotations
 
 import asyncio
+import gzip
+import re
 import sys
 import time
 from dataclasses import dataclass, field
@@ -83,12 +85,28 @@ def _fields(spec: ServerSpec) -> dict[str, object]:
     return {f: getattr(spec, f) for f in spec.__dataclass_fields__}
 
 
+PLACES = (
+    (re.compile(rb'"[^"]*/lab-\d+/([\w.-]+)'), rb'"/models/\1'),
+    (re.compile(rb'"[^"]*/specscope-lab-\w+/'), rb'"/var/log/'),
+    (re.compile(rb'"/[^"]*/bin/(python[\d.]*)"'), rb'"/usr/bin/\1"'),
+)
+
+
+def neutral(path: Path) -> None:
+    """Take the names of this machine's folders out of a recording."""
+    text = gzip.decompress(path.read_bytes())
+    for place, name in PLACES:
+        text = place.sub(name, text)
+    path.write_bytes(gzip.compress(text, mtime=0))
+
+
 async def main(names: list[str]) -> None:
     """Record the named sessions, or all."""
     FOLDER.mkdir(parents=True, exist_ok=True)
     for name, session in SESSIONS.items():
         if not names or name in names:
             await record(name, session)
+            neutral(FOLDER / f"{name}.jsonl.gz")
 
 
 if __name__ == "__main__":

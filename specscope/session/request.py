@@ -44,6 +44,7 @@ class Request:
         chain_width: width of a draft whose accepted part is being verified a second time; chain_counted: the
             request ended meanwhile, so that the width was counted as drafted but not verified.
         streamed: a stream of our own tells of it.
+        last_step_at: when its latest step ended; sighted_at: when polling first saw it at work.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
         ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
     """
@@ -60,6 +61,7 @@ class Request:
     chain_counted: bool = False
     last_step_at: float | None = None
     decoded: int | None = None
+    sighted_at: float | None = None
     fill_base: int | None = None
     first_token_at: float | None = None
     ended_at: float | None = None

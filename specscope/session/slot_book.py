@@ -137,8 +137,8 @@ class SlotBook:
     def _first_seen(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
         """The first token comes with the prompt's forward; what came with it may be one cycle, of unknown time."""
         at = e.at
+        request.sighted_at = at
         if not request.whole:
-            request.last_step_at = at if request.last_step_at is None else request.last_step_at
             return
         request.polled_ttft_ms = (at - request.started_at) * 1000
         if not request.tally.plain_steps:
@@ -158,7 +158,8 @@ class SlotBook:
         cycle_ms = self.book.cycle_ms
         if cycle_ms is not None:
             return held_ms < MERGE_SHARE * cycle_ms
-        return request.last_step_at is not None and held_ms < FIRST_SHARE * (e.at - request.last_step_at) * 1000
+        since = request.sighted_at if request.last_step_at is None else request.last_step_at
+        return since is not None and held_ms < FIRST_SHARE * (e.at - since) * 1000
 
     def _polled_cycle(self, request: Request, e: SlotChanged | SlotStepped, gain: int) -> None:
         """One step of n_decoded is one cycle, unless it is too large for one or may hold two."""

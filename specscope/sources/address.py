@@ -22,6 +22,9 @@ class Address(NamedTuple):
     prefix: str
     headers: dict[str, str]
 
+    def __repr__(self) -> str:
+        return f"Address({self.shown!r})"
+
     def tls(self) -> ssl.SSLContext | None:
         """How to speak TLS; None for plain HTTP.
 

@@ -49,7 +49,7 @@ MET: Final = ("ready", "sleeping", "needs_key", "hung")
 """States in which the server's process is there and settled, so that its log and files can be read."""
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class HttpSource:
     """Watches one server over HTTP.
 

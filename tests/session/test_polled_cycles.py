@@ -118,6 +118,7 @@ def test_a_request_met_in_the_middle_has_no_past() -> None:
     assert (row.whole, row.tau, row.ttft_ms) == (False, None, None)
     assert row.generated == 512
     assert target.cycles[0].position == 503
+    assert [c.gap_ms for c in target.cycles] == [None, pytest.approx(20.0), pytest.approx(20.0)]
 
 
 def test_the_first_look_at_an_idle_slot_then_work_is_a_request_from_its_begin() -> None:

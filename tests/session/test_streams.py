@@ -55,7 +55,7 @@ def test_what_the_client_measured_is_the_requests() -> None:
 
 def test_an_end_without_figures_leaves_those_of_others() -> None:
     logged = b.logged(2.0, task=7, generated=12, generated_ms=110.0, prompt_ms=88.0)
-    (row,) = b.seen(*FOUND, *WORK.log()[:-2], WORK.stream()[0], logged, b.streamed(2.1)).requests
+    (row,) = b.seen(*FOUND, *WORK.log()[:-2], WORK.stream()[0], logged, b.streamed(2.1, request="r7")).requests
     assert (row.generated, row.ttft_ms) == (12, 88.0)
     assert row.tok_s == pytest.approx(11 * 1000 / 110.0)
 

@@ -34,6 +34,7 @@ def test_name_and_password_are_sent_and_never_shown() -> None:
     address = read_address("http://me:pa%40ss@host:8080")
     assert address.shown == "http://host:8080"
     assert address.headers == {"Authorization": "Basic bWU6cGFAc3M="}
+    assert repr(address) == "Address('http://host:8080')"
     assert read_address("http://me:pass@host", "key").headers == {"Authorization": "Bearer key"}
 
 

@@ -198,7 +198,7 @@ async def test_the_right_key() -> None:
         async with watch(server.url, api_key="right-key") as watched:
             await watched.until_attached("http", "slots", "metrics")
             assert not server.refused
-            assert "right-key" not in str(watched.facts)
+            assert "right-key" not in str(watched.facts) + repr(watched.source) + repr(watched.source.polling.poller)
 
 
 async def test_a_key_is_met_again_when_the_server_was_away() -> None:
