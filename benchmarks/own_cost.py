@@ -67,7 +67,7 @@ async def measure(name: str, command: list[str], size: tuple[int, int], server: 
         for process in (pid,):
             if psutil.pid_exists(process):
                 os.kill(process, 15)
-        os.waitpid(pid, 0)
+        await asyncio.to_thread(os.waitpid, pid, 0)
         os.close(descriptor)
 
 
@@ -79,7 +79,11 @@ def _cpu(process: psutil.Process) -> float:
 async def _cycles(server: LabServer) -> int:
     async with httpx.AsyncClient() as client:
         text = (await client.get(f"{server.url}/metrics")).text
-    return next(int(float(line.split()[-1])) for line in text.splitlines() if line.startswith("llamacpp:spec_decode_num_drafts_total"))
+    return next(
+        int(float(line.split()[-1]))
+        for line in text.splitlines()
+        if line.startswith("llamacpp:spec_decode_num_drafts_total")
+    )
 
 
 async def main() -> None:

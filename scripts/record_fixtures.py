@@ -45,7 +45,9 @@ SESSIONS: dict[str, Session] = {
     "two_slots": Session(
         ServerSpec(n_max=15, rates=LAB_RATES, slots=2), {"agent": LoadPlan(requests=8, tokens=250, concurrency=2)}
     ),
-    "ngram": Session(ServerSpec(types=("ngram-simple",)), {"": LoadPlan(requests=5, tokens=300, repeat=True, sampling=GREEDY)}),
+    "ngram": Session(
+        ServerSpec(types=("ngram-simple",)), {"": LoadPlan(requests=5, tokens=300, repeat=True, sampling=GREEDY)}
+    ),
     "replay": Session(
         ServerSpec(types=("ngram-simple",), target="mamba"),
         {"": LoadPlan(requests=6, tokens=200, repeat=True, sampling=GREEDY)},
@@ -64,7 +66,7 @@ async def record(name: str, session: Session) -> None:
     extra = tuple(drafter if word == "DRAFTER" else word for word in session.spec.extra)
     spec = ServerSpec(**{f: getattr(session.spec, f) for f in session.spec.__dataclass_fields__} | {"extra": extra})
     with Recorder(path, tool_version=__version__, started=time.time()) as recorder:
-        async with LabServer(spec) as server:
+        async with LabServer(spec) as server:  # noqa: SIM117  the watch outlives a restarted server
             async with watching([LiveTarget(server.url, server.pid)], Settings(), recorder=recorder) as pump:
                 for label, plan in session.plans.items():
                     mark(pump, label)

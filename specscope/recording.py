@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 FORMAT_VERSION: Final = 1
 GZIP_WBITS: Final = 31
 CHUNK: Final = 1 << 18
+PIECE: Final = 16
 FLUSH_EVERY_S: Final = 1.0
 
 
@@ -191,12 +192,23 @@ class Recording:
         whole = True
         while data := file.read(CHUNK):
             while data:
+                before = inflate.copy()
                 try:
                     yield inflate.decompress(data)
                 except zlib.error:
                     self.broken = True
+                    yield from _up_to_the_error(before, data)
                     return
                 data, whole = inflate.unused_data, inflate.eof
                 if whole:
                     inflate = zlib.decompressobj(GZIP_WBITS)
         self.broken = self.broken or not whole
+
+
+def _up_to_the_error(inflate: Any, data: bytes) -> Iterator[bytes]:  # noqa: ANN401  zlib does not name the type
+    """What compressed data still gives when some of it is damaged: zlib gives nothing of a piece with an error."""
+    for at in range(0, len(data), PIECE):
+        try:
+            yield inflate.decompress(data[at : at + PIECE])
+        except zlib.error:
+            return

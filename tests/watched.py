@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import importlib.metadata
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from specscope.cli.pump import Pump
 from specscope.cli.targets import LiveTarget
 from specscope.cli.watching import watching
 from specscope.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Callable
 
+    from specscope.cli.pump import Pump
     from specscope.lab.server import LabServer
     from specscope.session.state import Target
 
@@ -30,6 +31,22 @@ async def watch(server: LabServer, settings: Settings | None = None) -> AsyncGen
 def target(pump: Pump) -> Target:
     """The one target's state."""
     return pump.session().targets[0]
+
+
+async def relay_lines(source: Path, copy: Path, *, keep: Callable[[bytes], bool]) -> None:
+    """Append the lines of a growing log that ``keep`` wants to a copy, until cancelled."""
+    with source.open("rb") as read, copy.open("ab", buffering=0) as write:
+        rest = b""
+        while True:
+            chunk = read.readline()
+            if not chunk:
+                await asyncio.sleep(0.01)
+                continue
+            rest += chunk
+            if rest.endswith(b"\n"):
+                if keep(rest):
+                    write.write(rest)
+                rest = b""
 
 
 def older_build() -> Path | None:

@@ -41,7 +41,11 @@ def rows(seconds: float) -> list[tuple[str, ServerSpec, LoadPlan]]:
         ("dflash, real verification", ServerSpec(n_max=15), LoadPlan(**plan)),
         ("draft-simple greedy, t 0", ServerSpec(**simple), LoadPlan(**plan, sampling=GREEDY)),
         ("draft-simple greedy, t 1", ServerSpec(**simple), LoadPlan(**plan, sampling={"temperature": 1})),
-        ("draft-simple probabilistic, t 0", ServerSpec(**simple, probabilistic=True), LoadPlan(**plan, sampling=GREEDY)),
+        (
+            "draft-simple probabilistic, t 0",
+            ServerSpec(**simple, probabilistic=True),
+            LoadPlan(**plan, sampling=GREEDY),
+        ),
         (
             "draft-simple probabilistic, t 1",
             ServerSpec(**simple, probabilistic=True),
@@ -55,7 +59,11 @@ def rows(seconds: float) -> list[tuple[str, ServerSpec, LoadPlan]]:
         ("none", ServerSpec(types=()), LoadPlan(**plan)),
         ("dflash without LLAMA_TRACE (polled)", ServerSpec(n_max=15, rates=LAB_RATES, trace=False), LoadPlan(**plan)),
         ("b10434 dflash", ServerSpec(n_max=15, binary=older_build()), LoadPlan(**plan)),
-        ("b10434 ngram-simple, two slots", ServerSpec(types=("ngram-simple",), slots=2, binary=older_build()), LoadPlan(**again, concurrency=2)),
+        (
+            "b10434 ngram-simple, two slots",
+            ServerSpec(types=("ngram-simple",), slots=2, binary=older_build()),
+            LoadPlan(**again, concurrency=2),
+        ),
     ]
 
 
@@ -73,7 +81,8 @@ async def run(name: str, spec: ServerSpec, plan: LoadPlan) -> str:
     if view.cycle_evidence == "polled":
         tau = f"{view.poll.completeness:.1%} seen, {view.poll.per_step:.2f} polls a step"
     generated = sum(o.generated or 0 for o in outcomes)
-    return f"| {name} | {captured} | {server_says} | {view.evidence} | {totals.generated} / {generated} | {totals.tau:.3f} | {tau} |"
+    tokens = f"{totals.generated} / {generated}"
+    return f"| {name} | {captured} | {server_says} | {view.evidence} | {tokens} | {totals.tau:.3f} | {tau} |"
 
 
 async def main() -> None:
@@ -81,8 +90,11 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     seconds = parser.parse_args().seconds
-    print(f"{seconds:g} s of load each; cycles / drafted / accepted; the synthetic rates give tau_draft {TAU_DRAFT:.2f}\n")
-    print("| server | captured | the server's counters | evidence | tokens seen / sent | tau | tau_draft at full width ± 3 s.e. |")
+    print(
+        f"{seconds:g} s of load each; cycles / drafted / accepted; the synthetic rates give tau_draft {TAU_DRAFT:.2f}\n"
+    )
+    heads = ("server", "captured", "the server's counters", "evidence", "tokens seen / sent", "tau")
+    print(f"| {' | '.join(heads)} | tau_draft at full width ± 3 s.e. |")
     print("|---|---|---|---|---|---|---|")
     for name, spec, plan in rows(seconds):
         print(await run(name, spec, plan), flush=True)

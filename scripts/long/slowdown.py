@@ -14,10 +14,14 @@ import statistics
 import sys
 import tempfile
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specscope.lab.demo_load import demo_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator
 
 CYCLE = re.compile(rb"(\d+)\.(\d+)\.(\d+)\.(\d+) .*task (\d+) \| accepted")
 
@@ -36,14 +40,16 @@ def cycle_ms(log: Path, since: int) -> tuple[float, int]:
 
 
 @contextlib.asynccontextmanager
-async def watched(url: str, how: str):
+async def watched(url: str, how: str) -> AsyncGenerator[None]:
     """Nothing, or a specscope in a process of its own that streams its facts away."""
     if how == "nothing":
         yield
         return
     extra = ["--log", "/dev/null"] if how == "polled" else []
     command = [sys.executable, "-m", "specscope", "stream", url, *extra]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL)
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
+    )
     await asyncio.sleep(1.5)
     yield
     process.terminate()
@@ -76,7 +82,8 @@ async def main() -> None:
     base = statistics.median(seen["nothing"])
     for way, values in seen.items():
         ratios = [v / b for v, b in zip(values, seen["nothing"], strict=True)]
-        print(f"{way:8} median {statistics.median(values):.3f} ms, ratio to nothing {statistics.median(values) / base:.4f} (paired median {statistics.median(ratios):.4f})")
+        median, paired = statistics.median(values), statistics.median(ratios)
+        print(f"{way:8} median {median:.3f} ms, ratio to nothing {median / base:.4f}, paired {paired:.4f}")
 
 
 if __name__ == "__main__":

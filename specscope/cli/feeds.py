@@ -25,14 +25,16 @@ class LiveFeed:
         self._clock = Clock()
         self.pump = Pump(settings, self._clock)
         self._watches = make_watches(targets, self._clock, settings)
+        self._shown: Session | None = None
 
     def session(self) -> Session:
         """The state now."""
-        return self.pump.session()
+        self._shown = self.pump.session()
+        return self._shown
 
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules find."""
-        return self.pump.diagnosis().findings
+        """What the rules find in the state last asked for."""
+        return self.pump.diagnosis(self._shown).findings
 
     def reset(self) -> None:
         """Start all counts anew."""
@@ -53,14 +55,16 @@ class ReplayFeed:
     def __init__(self, recording: Recording, settings: Settings, speed: float) -> None:
         self.pump = Pump(settings, None)
         self._source = ReplaySource(recording, speed)
+        self._shown: Session | None = None
 
     def session(self) -> Session:
         """The state at the last fact played."""
-        return self.pump.session()
+        self._shown = self.pump.session()
+        return self._shown
 
     def findings(self) -> tuple[Finding, ...]:
-        """What the rules find."""
-        return self.pump.diagnosis().findings
+        """What the rules find in the state last asked for."""
+        return self.pump.diagnosis(self._shown).findings
 
     def reset(self) -> None:
         """Start all counts anew."""

@@ -52,6 +52,6 @@ class Pump:
         """The state now."""
         return self.fold.view(self._clock.now() if self._clock is not None else None)
 
-    def diagnosis(self) -> Diagnosis:
-        """What the rules say of the state now."""
-        return diagnose(self.session(), self._settings)
+    def diagnosis(self, session: Session | None = None) -> Diagnosis:
+        """What the rules say of the state now, or of a view of it taken just before."""
+        return diagnose(session if session is not None else self.session(), self._settings)

@@ -87,8 +87,10 @@ class CycleBook(RequestBook):
         if gap_ms is not None:
             mean = self.cycle_ms
             self.cycle_ms = gap_ms if mean is None else 0.9 * mean + 0.1 * min(gap_ms, 3 * mean)
+        width = -1 if drafted is None else drafted
+        kind = (width, accepted)
         for tally in self._tallies(request):
-            tally.add_cycle(drafted, accepted)
+            tally.count(kind)
         position = request.cycle_tokens + request.tally.plain_steps if request.whole else request.decoded
         task = -1 if request.task is None else request.task
         self.cycles.append(
@@ -96,7 +98,6 @@ class CycleBook(RequestBook):
         )
         self._owners.append(request)
         self._next += 1
-        width = -1 if drafted is None else drafted
         self.window.gains.append(Gain(at, request, accepted + 1, 1, gap_ms, width, accepted))
 
     def _take_back(self, request: Request, at: float) -> None:
@@ -132,6 +133,14 @@ class CycleBook(RequestBook):
             self.window.gains.append(Gain(at, request, steps, steps, gap_ms, None, None))
         elif not request.cycle_tokens:
             request.first_token_at = request.last_step_at = at
+
+    def add_merged(self, request: Request, at: float, tokens: int) -> None:
+        """A polled step that may hold several cycles: its tokens took their time, but tell of no cycle."""
+        self.merged += 1
+        if request.last_step_at is not None:
+            gap_ms = max(0.0, (at - request.last_step_at) * 1000)
+            self.window.gains.append(Gain(at, request, tokens, 0, gap_ms, None, None))
+        request.last_step_at = at
 
     def settle(self, request: Request, at: float) -> None:
         """Put the plain steps right by the final token count, when a request has ended at ``at``.
@@ -174,6 +183,9 @@ class CycleBook(RequestBook):
         request = self.open(e.slot, e.task, e.at, whole=False)
         request.logged = e
         request.learn(e, "prompt_tokens", "prompt_ms", "generated", "generated_ms")
+        if request.seen_by == "polled" and not e.drafted and not request.tally.accepted and e.generated is not None:
+            self._take_back(request, e.at)  # the server drafted nothing: polling took its plain steps for cycles
+            request.seen_by = None
         self.settle(request, e.at)
         self.finish(request, e.at)
         self._stopped_by_limit(request)

@@ -155,13 +155,35 @@ class Request:
         """Plain steps that the final token count proves beyond those counted; at least the prompt's own.
 
         Less than none when polls had proven too many because the log came late. Accepted tokens behind a stop are
-        never emitted, so that there may be as many more as the last cycle accepted.
+        never emitted, so that there may be as many more as the last cycle accepted; at the request's limit there
+        are none, for drafts are cut to what is left. Where cycles may have gone
+        unseen, tokens beyond the seen ones' prove nothing but the prompt's own.
         """
         if self.generated is None or self.generated < 1 or not self.whole:
             return 0
+        if self._may_lack_cycles():
+            return 0 if self.tally.plain_steps else 1
         least = max(1, self.generated - self.cycle_tokens)
-        most = max(1, self.generated - self.cycle_tokens + self.last_accepted)
+        unsent = 0 if self.generated == self.n_predict else self.last_accepted
+        most = max(1, self.generated - self.cycle_tokens + unsent)
         return min(max(least, self.tally.plain_steps), most) - self.tally.plain_steps
+
+    def _may_lack_cycles(self) -> bool:
+        """Polling misses some; and a request may have drafted although no source showed a cycle."""
+        drafted = self.logged is not None and bool(self.logged.drafted)
+        return self.seen_by == "polled" or (self.seen_by is None and drafted)
+
+    def tau(self) -> float | None:
+        """Tokens per step: of all steps once they are counted, of the server's totals, or of the steps seen so far."""
+        logged, steps = self.logged, self.tally.steps
+        if not self.whole or not steps:
+            return None
+        if self.generated is not None and not self._may_lack_cycles():
+            return self.generated / steps
+        if logged is not None and logged.generated and logged.accepted is not None:
+            return logged.generated / max(1, logged.generated - logged.accepted)  # each step gains one of its own
+        only_the_prompts = self.seen_by is None and steps == 1 and (self.tokens() or 0) > 1
+        return None if only_the_prompts else self.tally.tokens / steps
 
     def agrees(self) -> bool | None:
         """Whether the captured cycles equal the server's printed totals; None when that cannot be judged."""
@@ -193,8 +215,6 @@ class Request:
 
     def _make_row(self) -> RequestRow:
         tally = self.tally
-        tokens = self.tokens()
-        tau = tokens / tally.steps if tokens and tally.steps and self.whole else None
         seen = self.seen_by is not None
         return RequestRow(
             slot=self.slot,
@@ -205,13 +225,13 @@ class Request:
             whole=self.whole,
             prompt_tokens=self.prompt_tokens,
             cached_tokens=self.cached_tokens,
-            generated=tokens,
+            generated=self.tokens(),
             ttft_ms=next((t for t in (self.ttft_ms, self.prompt_ms, self.polled_ttft_ms) if t is not None), None),
             tok_s=self.speed(),
             cycles=tally.cycles if seen else None,
             drafted=tally.drafted if seen else None,
             accepted=tally.accepted if seen else None,
-            tau=tau,
+            tau=self.tau(),
             stop=self.stop,
             agrees=self.agrees(),
             seen_by=self.seen_by,

@@ -36,6 +36,9 @@ class RequestBook:
         polling has missed, and ends nothing. Without a task id (only a stream tells of it) a new one begins.
         """
         if task is not None:
+            running = self.current.get(slot)
+            if running is not None and running.task == task:
+                return running
             number = self._numbers.get((slot, task))
             if number is not None:
                 return self.requests[number]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.session.state import Slot
 
 if TYPE_CHECKING:
-    from specscope.events import Json, SlotChanged, SlotStepped
+    from specscope.events import Json, RequestLogged, SlotChanged, SlotStepped
     from specscope.session.cycle_book import CycleBook
     from specscope.session.request import Request
 
@@ -165,8 +165,7 @@ class SlotBook:
         """One step of n_decoded is one cycle, unless it is too large for one or may hold two."""
         limit = self.book.width_limit
         if (limit is not None and gain > limit + 1) or not self._one_cycle(request, e):
-            self.book.merged += 1
-            request.last_step_at = e.at
+            self.book.add_merged(request, e.at, gain)
             return
         self.book.polled_cycles += 1
         self.book.add_cycle(request, e.at, None, gain - 1, "polled")
@@ -184,6 +183,24 @@ class SlotBook:
             self._advance(track, request, e, final)
         if request.generated is None and request.whole and request.seen_by in (None, "polled"):
             request.generated = max(final, request.decoded)
+
+    def ended_by_log(self, e: RequestLogged) -> None:
+        """The last cycle of a polled request whose slot was at work again before the next poll.
+
+        The log's token count tells it, if the request ended at its limit: behind a stop the server drops tokens
+        that were accepted. It is one cycle if it was small and quick enough for one.
+        """
+        request = self.book.running(e.slot, e.task)
+        if request is None or request.seen_by != "polled" or not request.whole or request.decoded is None:
+            return
+        gain = (e.generated or 0) - request.decoded
+        limit, cycle_ms, since = self.book.width_limit, self.book.cycle_ms, request.last_step_at
+        if limit is None or cycle_ms is None or since is None or e.generated != request.n_predict:
+            return
+        if 0 < gain <= limit + 1 and (e.at - since) * 1000 < MERGE_SHARE * cycle_ms:
+            request.decoded = e.generated
+            self.book.polled_cycles += 1
+            self.book.add_cycle(request, e.at, None, gain - 1, "polled")
 
     def views(self) -> tuple[Slot, ...]:
         """The slots by id, with the figures of their cycles."""

@@ -24,9 +24,13 @@ class Tally:
 
     def add_cycle(self, drafted: int | None, accepted: int) -> None:
         """Count one cycle; ``drafted`` is None when the width was not seen."""
-        key = (-1 if drafted is None else drafted, accepted)
-        self.joint[key] = self.joint.get(key, 0) + 1
-        self.tokens += accepted + 1
+        self.count((-1 if drafted is None else drafted, accepted))
+
+    def count(self, kind: tuple[int, int]) -> None:
+        """Count one cycle by its key in ``joint``."""
+        joint = self.joint
+        joint[kind] = joint.get(kind, 0) + 1
+        self.tokens += kind[1] + 1
 
     def add_plain(self, steps: int) -> None:
         """Count forwards that gained one token each without a draft."""
@@ -100,7 +104,7 @@ class Tally:
         rates: list[PositionRate] = []
         for i in range(width):
             kept = sum(n for (_, a), n in self.joint.items() if a > i)
-            reached = sum(n for (w, a), n in self.joint.items() if w > i or (w < 0 and a > i))
+            reached = sum(n for (w, _), n in self.joint.items() if w > i)
             known = all(w >= 0 for w, _ in self.joint)
             rates.append(PositionRate(kept / cycles, kept / reached if known and reached else None))
         return rates

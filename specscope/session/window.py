@@ -20,7 +20,10 @@ MAX_STEPS: Final = 4096
 
 
 class Gain(NamedTuple):
-    """Tokens gained at once by one request: a cycle (drafted may be -1 for unseen), or plain steps."""
+    """Tokens gained at once by one request: a cycle (drafted may be -1 for unseen), or plain steps.
+
+    Tokens of which only their sum was seen have no ``steps``.
+    """
 
     at: float
     request: Request
@@ -62,7 +65,7 @@ class Window:
         drafted = sum(widths)
         return Rates(
             tok_s=tokens / span if span > 0 else None,
-            tau=sum(g.tokens for g in recent) / steps if steps else None,
+            tau=sum(g.tokens for g in recent if g.steps) / steps if steps else None,
             tau_draft=1 + accepted / len(cycles) if cycles else None,
             acceptance=accepted / drafted if widths_known and drafted else None,
             width_mean=drafted / len(widths) if widths_known and widths else None,

@@ -28,6 +28,9 @@ IDLE_BEFORE_SCRAPE_S: Final = 0.4
 BUSY_SCRAPE_S: Final = 15.0
 """While slots never fall idle together, the counters are read at most this often, after a release."""
 
+UNSETTLED_S: Final = 1.0
+"""A read that met a busy slot settles nothing: once the slots are idle it is repeated, no more often than this."""
+
 BLIND_SCRAPE_S: Final = 5.0
 """Without /slots nothing tells when a request ends, so the counters are read at this interval."""
 
@@ -70,6 +73,7 @@ class Counters:
         self._read_at: float | None = None
         self._releases = 0
         self._token: str | None = None
+        self._settled = True
         self._off = False
         self.woken = False
         self.reading = False
@@ -91,7 +95,8 @@ class Counters:
     def worked(self, poller: SlotPoller) -> bool:
         """Whether the counters may have moved since the last read, and can be read."""
         read_at = self._read_at or 0.0
-        return not self._off and (self.woken or (poller.last_busy is not None and poller.last_busy > read_at))
+        busy_since = poller.last_busy is not None and poller.last_busy > read_at
+        return not self._off and (self.woken or busy_since or not self._settled)
 
     async def read_when_due(self, poller: SlotPoller) -> None:
         """Read if this is a moment for it. Never while polling is paused: that server wants to fall asleep."""
@@ -102,7 +107,8 @@ class Counters:
         idle = poller.idle_since is not None and now - poller.idle_since > IDLE_BEFORE_SCRAPE_S
         released = poller.watch.releases > self._releases
         live_due = age is not None and self._live_s is not None and age > self._live_s
-        if age is None or (idle and self.worked(poller)) or (released and age > BUSY_SCRAPE_S) or live_due:
+        settle = idle and self.worked(poller) and (self._settled or age is None or age > UNSETTLED_S)
+        if age is None or settle or (released and age > BUSY_SCRAPE_S) or live_due:
             self._releases = poller.watch.releases
             await self.read(poller)
 
@@ -123,6 +129,7 @@ class Counters:
             at = self._read_at = self._clock.now()
             if self._usable(answer):
                 idle = idle_since is not None and poller is not None and await self._stayed_idle(poller, idle_since, at)
+                self._settled = idle
                 self._take(answer, at, idle=idle)
         finally:
             self.reading = False

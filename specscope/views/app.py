@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from specscope.views.feed import Feed
     from specscope.views.ink import Ink
 
-PAINTS_PER_S: Final = (1.0, 2.0, 4.0, 6.0, 8.0, 10.0)
+PAINTS_PER_S: Final = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 REPLAY_SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 NOTICE_S: Final = 3.0
 

@@ -78,6 +78,13 @@ def test_a_merged_step_still_moves_the_clock_of_its_request() -> None:
     assert target.cycles[-1].gap_ms == pytest.approx(20.0)
 
 
+def test_the_tokens_of_a_merged_step_count_for_speed_and_not_for_tau() -> None:
+    rates = b.seen(*POLLED, *begun(), b.step(0.66, 16, held_ms=39.0), b.step(0.68, 22)).rates
+    assert rates.tok_s == pytest.approx((3 + 12 + 6) / 0.08, rel=1e-4)
+    assert (rates.tau, rates.steps) == (4.5, 2)
+    assert rates.cycle_ms == pytest.approx(20.0)
+
+
 def test_tokens_that_come_with_the_first_are_a_cycle_of_unknown_time() -> None:
     known = [*begun(), b.idle(0.65, fill_tokens=104)]
     late = b.seen(*POLLED, *known, b.busy(0.7, task=2), b.step(0.8, 7, task=2, held_ms=10.0))
@@ -99,6 +106,34 @@ def test_the_last_cycle_of_a_slot_that_was_looked_at_too_seldom_is_none() -> Non
     target = b.seen(*POLLED, *begun(), b.idle(0.7, fill_tokens=112, held_ms=60.0))
     assert [c.accepted for c in target.cycles] == [2]
     assert (target.requests[0].generated, target.poll.merged) == (12, 1)
+
+
+def at_its_limit(limit: int, at: float = 0.66, generated: int = 10) -> list[ev.Event]:
+    """A request of at most 7 drafted tokens a cycle, polled up to its sixth token, then its totals in the log."""
+    params = {"params": DFLASH | {"n_predict": limit}}
+    return [
+        *POLLED,
+        *BLOCK,
+        *begun(**params),
+        b.step(0.64, 6),
+        b.logged(at, generated=generated, drafted=21, accepted=6),
+    ]
+
+
+def test_the_last_cycle_of_a_slot_that_went_on_at_once_is_told_by_the_logs_count() -> None:
+    target = b.seen(*at_its_limit(10), b.busy(0.67, task=2))
+    assert [c.accepted for c in target.cycles] == [2, 1, 3]
+    assert (target.requests[0].cycles, target.requests[0].stop, target.totals.plain_steps) == (3, "limit", 1)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [at_its_limit(12), at_its_limit(10, at=0.672), at_its_limit(15, generated=15)],
+    ids=["stopped before its limit", "too late for one cycle", "too much for one cycle"],
+)
+def test_tokens_that_may_be_other_than_one_cycle_tell_none(facts: list[ev.Event]) -> None:
+    # Behind a stop the server drops tokens that were accepted: the count does not tell the cycle's length.
+    assert [c.accepted for c in b.seen(*facts).cycles] == [2, 1]
 
 
 def test_draft_rows_in_flight_are_no_part_of_the_prompts_share() -> None:
@@ -177,3 +212,49 @@ def test_an_n_gram_server_that_never_drafted_has_no_cycles_once_its_counters_say
 
 def test_without_a_referee_there_is_no_completeness() -> None:
     assert b.seen(*POLLED, *begun()).poll.completeness is None
+
+
+def test_tokens_of_cycles_that_polling_missed_are_no_plain_steps() -> None:
+    # Of ten cycles polling missed the end of two: the log's total at the end proves only the prompt's own plain step.
+    work = Work(0, 1, 1.0, ((15, 5),) * 10)
+    polls = work.polls()[:-1]
+    late = [b.step(polls[i].at - b.T0, polls[i].decoded, held_ms=35.0) for i in (5, 8)]
+    seen = [*polls[:4], late[0], polls[6], late[1], *polls[9:]]
+    target = b.seen(*POLLED, *seen, *work.log()[-2:])
+    (row,) = target.requests
+    assert (row.cycles, row.generated, row.seen_by) == (6, 61, "polled")
+    assert row.tau == pytest.approx(61 / 11)
+    assert (target.totals.plain_steps, target.rates.tau, target.poll.merged) == (1, 6.0, 2)
+
+
+def test_without_the_servers_totals_tau_is_that_of_the_steps_seen() -> None:
+    begin = [
+        b.busy(0.5, fill_tokens=100),
+        b.step(0.6, 1, fill_tokens=101),
+        b.step(0.62, 7),
+        b.step(0.7, 19, held_ms=70.0),
+    ]
+    (row,) = b.seen(*POLLED, *begin, b.idle(0.72, fill_tokens=125, held_ms=5.0)).requests
+    assert (row.cycles, row.generated) == (2, 25)
+    assert row.tau == (1 + 6 + 6) / 3
+
+
+def test_a_request_whose_every_step_was_merged_has_the_servers_tau() -> None:
+    steps = [b.busy(0.5), b.step(0.6, 1), b.step(0.65, 13, held_ms=49.0)]
+    (row,) = b.seen(*POLLED, *steps, b.logged(0.66, generated=13, drafted=30, accepted=10)).requests
+    assert (row.cycles, row.tau) == (None, 13 / 3)
+    assert b.seen(*POLLED, *steps).requests[0].tau is None
+
+
+def test_a_request_that_the_log_says_never_drafted_had_plain_steps_only() -> None:
+    work = Work(0, 1, 1.0, (None,) * 20)
+    target = b.seen(*POLLED, *work.polls()[:-1], *work.log()[-2:])
+    assert (target.totals.cycles, target.totals.plain_steps, target.totals.tau) == (None, 21, 1.0)
+    assert (target.cycles, target.requests[0].seen_by) == ((), None)
+    assert target.rates.tok_s == pytest.approx(1 / 0.02, rel=0.01)
+
+
+def test_accepted_tokens_seen_by_polling_are_believed_before_a_log_without_totals() -> None:
+    work = Work(0, 1, 1.0, ((15, 5), (15, 3)))
+    target = b.seen(*POLLED, *work.polls()[:-1], b.logged(2.0, generated=11))
+    assert (target.totals.cycles, target.totals.plain_steps) == (2, 1)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import pytest
-from probes import Probes, Totals, usable
+from probes import Probes, usable
 from watched import older_build, target, watch
 
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
+
+if TYPE_CHECKING:
+    from probes import Totals
 
 pytestmark = [pytest.mark.server, pytest.mark.trace]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from specscope.views.figures import MARKS, whole
 from specscope.views.widgets.bars import Column, column_chart
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 class Lengths(Panel):
     """A column per accepted length, none first."""
+
+    CALM_S: ClassVar[float] = 0.6
 
     def watched(self, frame: Frame) -> object:
         """The histogram."""

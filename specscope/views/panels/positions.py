@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from specscope.views.figures import MARKS
 from specscope.views.widgets.bars import Column, column_chart
@@ -28,6 +28,8 @@ GHOST_TOLD: Final = 60
 
 class Positions(Panel):
     """A column per draft position."""
+
+    CALM_S: ClassVar[float] = 0.6
 
     def watched(self, frame: Frame) -> object:
         """The rates."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.views.figures import UNKNOWN, clock, decimal, milliseconds, percent, whole
 from specscope.views.widgets.panel import Panel
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 class Requests(Panel):
     """A row per request."""
+
+    CALM_S: ClassVar[float] = 0.6
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """Headings and as many requests as fit."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.views.figures import MARKS, UNKNOWN, decimal, whole
 from specscope.views.widgets.bars import level_bar
@@ -23,6 +23,8 @@ BAR_CELLS: Final = (10, 40)
 
 class Slots(Panel):
     """A row per slot."""
+
+    CALM_S: ClassVar[float] = 0.6
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the rows; where not all fit, the busy ones."""

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
 class Sources(Panel):
     """A row per source."""
 
+    def watched(self, frame: Frame) -> object:
+        """The sources, and the age of those that are off."""
+        sources = frame.target.sources if frame.target is not None else ()
+        return sources, any(s.state == "lost" for s in sources) and int(frame.now)
+
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the rows, those that are off first when not all fit."""
         sources = frame.target.sources if frame.target is not None else ()

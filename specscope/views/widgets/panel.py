@@ -22,6 +22,9 @@ class Panel(Widget):
     nothing else.
     """
 
+    CALM_S: ClassVar[float] = 0.0
+    """Least time between two pictures, in the session's seconds: totals move too little to be drawn more often."""
+
     DEFAULT_CSS: ClassVar[str] = "Panel { position: absolute; width: 0; height: 0; }"
 
     def __init__(self) -> None:
@@ -29,6 +32,8 @@ class Panel(Widget):
         self._frame: Frame | None = None
         self._ink: Ink | None = None
         self._drawn_from: object = None
+        self._drawn_for: object = None
+        self._drawn_at = 0.0
         self._rows: list[Strip] = []
 
     # --- what a panel says ----------------------------------------------------------------------------------------
@@ -57,9 +62,12 @@ class Panel(Widget):
         frame, ink, (width, height) = self._frame, self._ink, self.size
         if frame is None or ink is None or not width or not height:
             return
+        if (ink, width, height) == self._drawn_for and 0 < frame.session.at - self._drawn_at < self.CALM_S:
+            return
         drawn_from = (self.watched(frame), ink, width, height)
         if drawn_from == self._drawn_from:
             return
+        self._drawn_for, self._drawn_at = (ink, width, height), frame.session.at
         self._drawn_from = drawn_from
         drawn = self.draw(frame, ink, width, height)[:height]
         rows = [

@@ -1,0 +1,178 @@
+"""What holds of all rules, and how their findings are put together."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import re
+import sys
+
+import builders as b
+import pytest
+
+import specscope.findings as package
+from specscope.findings.registry import RULES, diagnose, explanation, rule_by
+from specscope.findings.rule import SEVERITIES, Collecting, Rule
+from specscope.session.fold import Fold
+from specscope.settings import Profile, Settings
+
+EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+
+HEALTHY = [
+    b.found(),
+    b.server("ready"),
+    b.attached("slots", "totals"),
+    b.attached("log", "cycles"),
+    b.props(build="b11434", model_alias="granite-30b", defaults={"min_p": 0.0}),
+    b.process("-m m.gguf -md d.gguf --spec-type draft-dflash --spec-draft-n-max 15 --min-p 0"),
+    b.model(n_vocab=49_152, sampling={"min_p": 0.0}, name="granite-30b"),
+    b.model("drafter", arch="dflash", block_size=16),
+    b.counters(0.0, 0, 0, 0, generated=0),
+    b.busy(0.5, speculative=True, params={"speculative.types": "draft-dflash", "min_p": 0.0}),
+    *b.of_log([(15, 5)] * 200),
+    b.logged(generated=1201, drafted=3000, accepted=1000),
+    b.idle(9.1, speculative=True),
+    b.counters(9.5, 200, 3000, 1000, generated=1201),
+]
+
+ILL = [
+    b.found(),
+    b.process("-md d.gguf --spec-type draft-dflash --spec-draft-n-max 32 --no-spec-draft-backend-sampling"),
+    b.model(name="granite-30b", sampling={"min_p": 0.0}),
+    b.model("drafter", block_size=16),
+    b.props(defaults={"min_p": 0.05}, model_alias="granite-30b"),
+    b.said("synthetic_acceptance"),
+]
+
+
+def diagnosed(*facts: object, settings: Settings | None = None) -> object:
+    return diagnose(b.fold(*facts).view(), settings or Settings())
+
+
+# --- each rule -------------------------------------------------------------------------------------------------------
+
+
+def test_codes_and_names_are_unique_and_in_order() -> None:
+    codes = [rule.code for rule in RULES]
+    assert codes == sorted(set(codes))
+    assert len({rule.name for rule in RULES}) == len(RULES)
+
+
+def test_every_rule_in_the_package_is_registered() -> None:
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(package.__path__, "specscope.findings.")]
+    rules = {module.RULE.code for module in modules if isinstance(getattr(module, "RULE", None), Rule)}
+    assert rules == {rule.code for rule in RULES}
+
+
+@EACH
+def test_a_rule_is_named_after_its_file_and_numbered_by_its_area(rule: Rule) -> None:
+    area, file = rule.look.__module__.split(".")[-2:]
+    assert file == rule.name
+    hundreds = {"speculation": "1", "sampling": "2", "gpu": "3", "memory": "4", "host": "5", "server": "6"}
+    assert re.fullmatch(rf"SPC{hundreds[area]}\d\d", rule.code)
+    assert rule.severity in SEVERITIES
+
+
+@EACH
+def test_a_rule_explains_itself_in_four_sections(rule: Rule) -> None:
+    text = explanation(rule)
+    assert text == (sys.modules[rule.look.__module__].__doc__ or "").strip()
+    first, *sections = text.split("\n\n")
+    assert "\n" not in first
+    assert [s.split(":")[0] for s in sections] == ["Looks at", "Why it matters", "What to do", "Evidence"]
+    assert all(s.rstrip().endswith(".") for s in sections)
+
+
+@EACH
+def test_a_rule_finds_nothing_where_nothing_was_seen(rule: Rule) -> None:
+    (target,) = b.fold(b.found()).view().targets
+    assert rule.look(target, Profile()) == ()
+
+
+@EACH
+def test_a_rule_can_be_found_by_its_code_or_name(rule: Rule) -> None:
+    assert rule_by(rule.code) is rule_by(rule.code.lower()) is rule_by(f" {rule.name} ") is rule
+
+
+def test_there_is_no_rule_of_another_name() -> None:
+    assert rule_by("SPC999") is None
+    assert rule_by("") is None
+
+
+@EACH
+def test_a_rule_finds_nothing_on_a_healthy_server(rule: Rule) -> None:
+    (target,) = b.fold(*HEALTHY).view().targets
+    assert target.evidence == "exact"
+    assert rule.look(target, Profile(sampling={"min_p": 0.0})) == ()
+
+
+@pytest.mark.parametrize("cut", range(len(HEALTHY)))
+def test_a_healthy_server_is_healthy_from_its_first_fact_on(cut: int) -> None:
+    assert diagnosed(*HEALTHY[:cut]).findings == ()
+
+
+# --- all of them -----------------------------------------------------------------------------------------------------
+
+
+def test_findings_come_most_severe_first_then_by_code() -> None:
+    found = [(f.severity, f.code) for f in diagnosed(*ILL).findings]
+    assert found == [("critical", "SPC103"), ("warning", "SPC201"), ("info", "SPC102"), ("info", "SPC501")]
+
+
+def test_every_finding_shows_figures_and_names_what_to_change() -> None:
+    findings = diagnosed(*ILL).findings
+    assert len({(f.code, f.subject) for f in findings}) == len(findings)
+    for finding in findings:
+        assert finding.summary
+        assert finding.evidence
+        assert all(what and seen for what, seen in finding.evidence)
+        assert re.search(r"--[a-z]", finding.advice), finding.code
+        assert finding.link.startswith("https://")
+
+
+def test_what_costs_most_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    def costly(cost_ms: float | None, code: str) -> Rule:
+        rule = Rule(code, code.lower(), "info", lambda t, _: (rule.found(t, "x", (("a", "b"),), "y", cost_ms=cost_ms),))
+        return rule
+
+    rules = (costly(None, "SPC101"), costly(1.5, "SPC102"), costly(12.0, "SPC103"), costly(None, "SPC104"))
+    monkeypatch.setattr("specscope.findings.registry.RULES", rules)
+    assert [f.code for f in diagnosed(b.found()).findings] == ["SPC103", "SPC102", "SPC101", "SPC104"]
+
+
+def test_a_rule_that_waits_is_listed_with_what_it_waits_for() -> None:
+    waiting = diagnosed(b.found(), b.process("-md d.gguf"), b.model(sampling={"min_p": 0.0})).collecting
+    assert [(r.code, target, needs) for r, target, needs in waiting] == [
+        ("SPC101", "t0", "a look at /slots"),
+        ("SPC201", "t0", "/props or a request on /slots"),
+    ]
+    assert Collecting("x") == Collecting("x")
+
+
+def test_the_profile_is_chosen_by_any_name_of_the_model() -> None:
+    settings = Settings(profile={"g": Profile(match="granite", sampling={"min_p": 0.0}, source="card")})
+    default = {"defaults": {"min_p": 0.05}}
+    names = [
+        [b.model(name="Granite-30B"), b.props(**default)],
+        [b.props(model_alias="granite", **default)],
+        [b.props(model_path="/m/granite-q5.gguf", **default)],
+    ]
+    for facts in names:
+        (finding,) = diagnosed(b.found(), *facts, settings=settings).findings
+        assert dict(finding.evidence)["recommended"] == "0 (card)"
+    assert diagnosed(b.found(), b.props(model_alias="qwen", **default), settings=settings).findings == ()
+
+
+def test_every_server_is_looked_at() -> None:
+    fold = b.fold(*ILL)
+    for fact in ILL:
+        values = {name: getattr(fact, name) for name in fact.__struct_fields__}
+        fold.apply(type(fact)(**values | {"target": "t1"}))
+    findings = diagnose(fold.view(), Settings()).findings
+    assert {f.subject for f in findings} == {"t0", "t1"}
+    assert len(findings) == 8
+
+
+def test_without_a_server_there_is_nothing_to_find() -> None:
+    nothing = diagnose(Fold().view(), Settings())
+    assert (nothing.findings, nothing.collecting) == ((), ())

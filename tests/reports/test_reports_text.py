@@ -1,0 +1,167 @@
+"""The state and the findings in words: every figure that is known, and a dash for what is not."""
+
+from __future__ import annotations
+
+import builders as b
+import pytest
+from simulated import Load, Work
+
+from specscope.findings.registry import RULES, diagnose
+from specscope.reports.text import MARKS, findings_markdown, findings_text, referee_sentence, rule_line, summary
+from specscope.session.fold import Fold
+from specscope.settings import Settings
+
+LOAD = Load((Work(0, 1, 1.0, ((15, 5),) * 1500),))
+TRACED = [b.found(), b.server("ready"), b.attached("log", "cycles")]
+COUNTS = LOAD.counters(0.0, last=False), LOAD.counters(99.0)
+SPC103 = b.process("--spec-synth-len 3.5")
+SYNTHETIC = "SYNTHETIC acceptance: drafts are accepted by chance, the output is not valid"
+
+
+def words(*facts: object) -> str:
+    return summary(b.fold(*facts).view())
+
+
+def sentence(*facts: object) -> str:
+    return referee_sentence(b.seen(*facts))
+
+
+# --- the summary -----------------------------------------------------------------------------------------------------
+
+
+def test_the_figures_of_a_watch_with_how_they_are_known() -> None:
+    text = words(*TRACED, b.process("--spec-type draft-dflash"), COUNTS[0], *LOAD.work[0].log(), COUNTS[1])
+    assert text.splitlines() == [
+        "http://127.0.0.1:8080  ready  speculation: draft-dflash  evidence: exact",
+        "  last 10 s of decoding: 300.0 tok/s, tau 6.00, 20.0 ms/cycle",
+        "  1,500 cycles=, drafted 22,500=, accepted 7,500=, acceptance 33.3%, tau 6.00, tau_draft 6.00",
+        "  cycles 1,500 = server 1,500",
+        "  1 requests ended, 9,001 tokens in them",
+    ]
+
+
+def test_what_was_not_seen_is_a_dash_and_not_nought() -> None:
+    text = words(b.found())
+    assert text.splitlines() == [
+        "http://127.0.0.1:8080  unknown  speculation: —  evidence: unknown",
+        "  last — s of decoding: — tok/s, tau —, — ms/cycle",
+        "  0 requests ended, 0 tokens in them",
+    ]
+
+
+def test_tokens_of_requests_that_nobody_counted_are_a_dash() -> None:
+    uncounted = [b.launched(1.0, task=1), b.released(1.5, task=1)]
+    counted = [b.launched(2.0, task=2), b.logged(2.5, task=2, generated=12)]
+    assert "  1 requests ended, — tokens in them" in words(*TRACED, *uncounted)
+    assert "  2 requests ended, 12 tokens in 1 of them" in words(*TRACED, *uncounted, *counted)
+
+
+def test_polled_cycles_have_no_widths() -> None:
+    work = Work(0, 1, 1.0, ((15, 5), (15, 3)))
+    text = words(b.found(), b.attached("slots", "polled"), *work.polls())
+    assert "2 cycles°, drafted —°, accepted 8°, acceptance —, tau 3.67, tau_draft 5.00" in text
+
+
+def test_a_server_that_does_not_draft_has_no_line_about_cycles() -> None:
+    plain = [b.idle(0.1, task=None, speculative=False), b.busy(0.5, speculative=False), b.step(0.6, 1), b.step(0.8, 21)]
+    text = words(b.found(), *plain)
+    assert "speculation: none" in text
+    assert "cycles" not in text
+    assert "tau 1.00" in text
+
+
+def test_restarts_are_mentioned() -> None:
+    text = words(b.found(), b.started("1"), b.started("2", at=9.0))
+    assert "the server restarted 1 times; the figures are of its last run" in text
+    assert "restarted" not in words(b.found())
+
+
+def test_several_servers_one_after_the_other_or_none() -> None:
+    fold = b.fold(b.found(url=None, pid=7), b.server("ready"))
+    assert summary(fold.view()).startswith("t0  ready")
+    assert summary(Fold().view()) == "nothing was seen"
+
+
+def test_every_way_of_knowing_has_a_sign_of_its_own() -> None:
+    signs = list(MARKS.values())
+    assert len(set(signs)) == len(signs) == 7
+    assert MARKS["exact"] == "="
+    assert MARKS["unknown"] == ""
+
+
+# --- the comparison with the server's own count ---------------------------------------------------------------------
+
+
+def test_counts_that_agree_and_counts_that_part() -> None:
+    lines = Work(0, 1, 1.0, ((15, 5), (15, 3))).log()
+    counts = b.counters(0.0, 0, 0, 0), b.counters(9.0, 2, 30, 8)
+    assert sentence(*TRACED, counts[0], *lines, counts[1]) == "cycles 2 = server 2"
+    assert sentence(*TRACED, counts[0], *lines[:2], b.released(), counts[1]) == "cycles 1 ≠ server 2"
+
+
+def test_polling_says_how_much_it_saw_and_what_it_took() -> None:
+    polls = Work(0, 1, 1.0, ((15, 5), (15, 3))).polls()
+    facts = [b.found(), b.counters(0.0, 0, 0, 0, generated=0), *polls, b.counters(9.0, 4, 60, 16, generated=21)]
+    assert sentence(*facts) == "polled 50.0% of the server's 4 cycles"
+    assert sentence(*facts, b.sampled(polls=3, steps=2)) == "polled 50.0% of the server's 4 cycles, 1.5 polls a step"
+
+
+def test_without_counters_the_logs_own_totals_speak() -> None:
+    assert sentence(*TRACED, *LOAD.work[0].log()) == "1 of 1 requests equal the totals in the log"
+    wrong = b.logged(generated=7, drafted=15, accepted=4)
+    assert sentence(*TRACED, *b.of_log([(15, 5)]), wrong) == "0 of 1 requests equal the totals in the log"
+
+
+def test_before_any_comparison_it_says_what_it_waits_for() -> None:
+    assert sentence(*TRACED) == "waiting for all slots to be idle once"
+
+
+# --- findings --------------------------------------------------------------------------------------------------------
+
+
+def test_a_finding_in_words_has_its_evidence_and_what_to_do() -> None:
+    view = b.fold(b.found(), SPC103).view()
+    text = findings_text(diagnose(view, Settings()))
+    assert text.splitlines() == [
+        f"CRITICAL SPC103 synthetic_acceptance: {SYNTHETIC}",
+        "    --spec-synth-len: 3.5",
+        "    to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
+    ]
+
+
+def test_no_findings_and_what_is_still_waited_for() -> None:
+    assert findings_text(diagnose(Fold().view(), Settings())) == "no findings"
+    view = b.fold(b.found(), b.process("-md d.gguf")).view()
+    assert findings_text(diagnose(view, Settings())).splitlines() == [
+        "no findings",
+        "collecting: SPC101 speculation_off needs a look at /slots",
+    ]
+
+
+def test_findings_in_markdown_can_be_pasted_into_an_issue() -> None:
+    view = b.fold(*TRACED, b.props(build="b11434"), SPC103).view()
+    assert findings_markdown(view, diagnose(view, Settings())).splitlines() == [
+        "### specscope check",
+        "",
+        "- server: llama-server b11434, ready, evidence unknown",
+        "",
+        f"**SPC103 synthetic_acceptance** (critical): {SYNTHETIC}",
+        "",
+        "- --spec-synth-len: `3.5`",
+        "- to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
+        "- https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+    ]
+
+
+def test_markdown_without_findings_says_so() -> None:
+    view = b.fold(b.found()).view()
+    text = findings_markdown(view, diagnose(view, Settings()))
+    assert "build unknown" in text
+    assert text.endswith("\n\nNo findings.")
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
+def test_a_rule_in_the_list(rule: object) -> None:
+    line = rule_line(rule, "What it is.")
+    assert line.startswith(f"{rule.code}  {rule.name}")
+    assert line.endswith(f"{rule.severity:<9} What it is.")
