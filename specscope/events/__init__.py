@@ -1,0 +1,105 @@
+"""Every fact a source can report: frozen, timed, a closed tagged union.
+
+Facts are what was seen, never what follows from it. ``at`` is seconds since the Unix epoch on a clock that
+never goes backwards within one watch (wall time at its start plus the monotonic time since). ``target`` names
+the watched server (``t0``, ``t1``, ...). A field that is ``None`` was not seen; it is never a zero.
+"""
+
+from __future__ import annotations
+
+from typing import TypeAlias
+
+from specscope.events.fact import TIERS, Fact, Json, ServerState, Tier
+from specscope.events.host import ModelRead, ProcessSampled, ProcessSeen
+from specscope.events.log import (
+    CycleLogged,
+    LogSaid,
+    RequestLaunched,
+    RequestLogged,
+    RequestProgressed,
+    SlotReleased,
+    StatisticsLogged,
+)
+from specscope.events.server import (
+    CountersRead,
+    PollSampled,
+    PropsRead,
+    ServerChanged,
+    ServerStarted,
+    SlotChanged,
+    SlotStepped,
+)
+from specscope.events.stream import StreamEnded, StreamStepped
+from specscope.events.watch import (
+    EventsMissed,
+    Marked,
+    OwnCostSampled,
+    SourceAttached,
+    SourceLost,
+    TargetFound,
+    WatchEnded,
+)
+
+Event: TypeAlias = (
+    TargetFound
+    | SourceAttached
+    | SourceLost
+    | EventsMissed
+    | OwnCostSampled
+    | Marked
+    | WatchEnded
+    | ServerChanged
+    | ServerStarted
+    | PropsRead
+    | SlotChanged
+    | SlotStepped
+    | PollSampled
+    | CountersRead
+    | RequestLaunched
+    | CycleLogged
+    | RequestProgressed
+    | RequestLogged
+    | SlotReleased
+    | StatisticsLogged
+    | LogSaid
+    | StreamStepped
+    | StreamEnded
+    | ModelRead
+    | ProcessSeen
+    | ProcessSampled
+)
+
+__all__ = [
+    "TIERS",
+    "CountersRead",
+    "CycleLogged",
+    "Event",
+    "EventsMissed",
+    "Fact",
+    "Json",
+    "LogSaid",
+    "Marked",
+    "ModelRead",
+    "OwnCostSampled",
+    "PollSampled",
+    "ProcessSampled",
+    "ProcessSeen",
+    "PropsRead",
+    "RequestLaunched",
+    "RequestLogged",
+    "RequestProgressed",
+    "ServerChanged",
+    "ServerStarted",
+    "ServerState",
+    "SlotChanged",
+    "SlotReleased",
+    "SlotStepped",
+    "SourceAttached",
+    "SourceLost",
+    "StatisticsLogged",
+    "StreamEnded",
+    "StreamStepped",
+    "TargetFound",
+    "Tier",
+    "WatchEnded",
+]

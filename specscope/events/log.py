@@ -1,0 +1,79 @@
+"""Facts that the server's log tells."""
+
+from __future__ import annotations
+
+from specscope.events.fact import Fact
+
+
+class RequestLaunched(Fact, frozen=True, kw_only=True, tag="launch"):
+    """Log: a slot began a task."""
+
+    slot: int
+    task: int
+
+
+class CycleLogged(Fact, frozen=True, kw_only=True, tag="cycle"):
+    """Log: ``accepted a/w draft tokens`` (LLAMA_TRACE=1).
+
+    ``restored``: the line ends in ``(restore checkpoint)``: the target cannot drop part of a sequence and will
+    verify the accepted part again. ``stamp_us`` is the line's own stamp, microseconds since the server started.
+    """
+
+    slot: int
+    task: int
+    drafted: int
+    accepted: int
+    restored: bool = False
+    stamp_us: int | None = None
+
+
+class RequestProgressed(Fact, frozen=True, kw_only=True, tag="progress"):
+    """Log: the three-second progress line of a running request."""
+
+    slot: int
+    task: int
+    decoded: int
+    tok_s: float | None = None
+
+
+class RequestLogged(Fact, frozen=True, kw_only=True, tag="request"):
+    """Log: the print_timing block of a finished request: the server's own totals for it."""
+
+    slot: int
+    task: int
+    prompt_tokens: int | None = None
+    prompt_ms: float | None = None
+    generated: int | None = None
+    generated_ms: float | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+    mean_len: float | None = None
+
+
+class SlotReleased(Fact, frozen=True, kw_only=True, tag="release"):
+    """Log: ``stop processing``. ``fill_tokens`` is the KV fill it left."""
+
+    slot: int
+    task: int
+    fill_tokens: int | None = None
+    truncated: bool | None = None
+
+
+class StatisticsLogged(Fact, frozen=True, kw_only=True, tag="statistics"):
+    """Log at -lv 4: cumulative figures of one drafting method. ``*_ms``: begin, generate, accept."""
+
+    method: str
+    drafts: int
+    drafts_accepted: int
+    drafted: int
+    accepted: int
+    begin_ms: float | None = None
+    generate_ms: float | None = None
+    accept_ms: float | None = None
+
+
+class LogSaid(Fact, frozen=True, kw_only=True, tag="log"):
+    """Log: a line with a meaning of its own, by its stable ``code`` (see sources/log_dialects.py)."""
+
+    code: str
+    fields: dict[str, str] = {}
