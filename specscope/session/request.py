@@ -111,6 +111,11 @@ class Request:
         self._ends.clear()
         self._polls.clear()
 
+    def forget_steps(self) -> None:
+        """Keep the figures and give up the memory of each step: nothing will be told of this request any more."""
+        self._ends.clear()
+        self._polls.clear()
+
     def note_cycle(self, at: float, accepted: int) -> float | None:
         """Move on by one cycle; returns the milliseconds since the step before, None for the first seen."""
         gap_ms = None if self.last_step_at is None else max(0.0, (at - self.last_step_at) * 1000)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Final
 
 from specscope.session.request import Request
 
 REQUESTS_KEPT: Final = 1000
+
+STILL_TOLD_OF: Final = 16
+"""Ended requests that late facts may still be about; of older ones only the figures are kept, not each step."""
 
 
 @dataclass(eq=False)
@@ -28,6 +32,7 @@ class RequestBook:
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
     _nameless: dict[int, list[Request]] = field(default_factory=dict[int, "list[Request]"])
     _last: int = 0
+    _cooling: deque[Request] = field(default_factory=deque["Request"])
 
     def open(self, slot: int, task: int | None, at: float, *, whole: bool) -> Request:
         """The request of a slot and task; begun now if it is new, which ends the slot's earlier one.
@@ -101,6 +106,9 @@ class RequestBook:
             self.ended += 1
             if self.current.get(request.slot) is request:
                 del self.current[request.slot]
+            self._cooling.append(request)
+            if len(self._cooling) > STILL_TOLD_OF:
+                self._cooling.popleft().forget_steps()
         if request.stop in (None, "finished") and stop:
             request.stop = stop
 
