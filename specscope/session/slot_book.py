@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     from specscope.session.request import Request
 
 
-MERGE_SHARE: Final = 1.5
-"""Of the cycle time: a step not looked for in longer than this may hold two cycles and is not taken for one."""
+MERGE_SHARE: Final = 1.05
+"""Of the cycle time: a step not looked for in longer than this may hold two cycles and is not taken for one. (Builds
+that answer /slots at a cycle's end would allow more; newer ones answer at any time.)"""
 
+LAST_SHARE: Final = 1.5
+"""Of the cycle time: a request's end this soon after its last seen step leaves room for one cycle, not for two."""
 
 FIRST_SHARE: Final = 0.6
 """Of its own time: before the cycle time is known, a step unmoved for longer than the rest of it is one cycle."""
@@ -190,14 +193,14 @@ class SlotBook:
         The log's token count tells it, if the request ended at its limit: behind a stop the server drops tokens
         that were accepted. It is one cycle if it was small and quick enough for one.
         """
-        request = self.book.running(e.slot, e.task)
-        if request is None or request.seen_by != "polled" or not request.whole or request.decoded is None:
+        request = self.book.open(e.slot, e.task, e.at, whole=False)
+        if request.logged is not None or request.seen_by != "polled" or not request.whole or request.decoded is None:
             return
         gain = (e.generated or 0) - request.decoded
         limit, cycle_ms, since = self.book.width_limit, self.book.cycle_ms, request.last_step_at
         if limit is None or cycle_ms is None or since is None or e.generated != request.n_predict:
             return
-        if 0 < gain <= limit + 1 and (e.at - since) * 1000 < MERGE_SHARE * cycle_ms:
+        if 0 < gain <= limit + 1 and (e.at - since) * 1000 < LAST_SHARE * cycle_ms:
             request.decoded = e.generated
             self.book.polled_cycles += 1
             self.book.add_cycle(request, e.at, None, gain - 1, "polled")
