@@ -2,14 +2,48 @@
 
 from __future__ import annotations
 
+import difflib
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, cast
 
 import msgspec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+
+
+SAMPLING_NAMES: Final = (
+    "adaptive_decay",
+    "adaptive_target",
+    "dry_allowed_length",
+    "dry_base",
+    "dry_multiplier",
+    "dry_penalty_last_n",
+    "dynatemp_exponent",
+    "dynatemp_range",
+    "frequency_penalty",
+    "min_keep",
+    "min_p",
+    "mirostat",
+    "mirostat_eta",
+    "mirostat_tau",
+    "presence_penalty",
+    "repeat_last_n",
+    "repeat_penalty",
+    "seed",
+    "temperature",
+    "top_k",
+    "top_n_sigma",
+    "top_p",
+    "typical_p",
+    "xtc_probability",
+    "xtc_threshold",
+)
+"""The numeric sampling parameters of a request, by llama-server's names (tools/server/server-schema.cpp)."""
+
+LEAST_LIKENESS: Final = 0.4
+"""How alike a name must be to be suggested; ``temp`` and ``temperature`` reach 0.53."""
 
 
 class SettingsError(ValueError):
@@ -74,15 +108,19 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         flags: values from the command line; None ones are not set.
 
     Raises:
-        SettingsError: the file is not TOML, or a field is unknown, of the wrong type or out of range.
+        SettingsError: the file is not TOML, or a field is unknown, of the wrong type or out of range, or a
+            profile names a sampling parameter that llama-server does not know.
     """
     values: dict[str, Any] = {}
     if path is not None:
         try:
             values = tomllib.loads(path.read_text(encoding="utf-8"))
-        except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except OSError as error:  # whose text would name the file a second time
+            raise SettingsError(f"{path}: {error.strerror or error}") from error
+        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{path}: {error}") from error
-    key = environ.get("SPECSCOPE_API_KEY") or environ.get("LLAMA_API_KEY")
+    _check_profiles(values.get("profile"), path)
+    key = key_in(environ)
     if key:
         values["api_key"] = key
     if environ.get("SPECSCOPE_URL"):
@@ -94,6 +132,32 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{path or 'settings'}: {error}") from error
+
+
+def key_in(environ: Mapping[str, str]) -> str | None:
+    """The server's key in the environment; the tool's own variable goes before the server's."""
+    return environ.get("SPECSCOPE_API_KEY") or environ.get("LLAMA_API_KEY") or None
+
+
+def _check_profiles(profiles: object, path: Path | None) -> None:
+    """Check each profile by itself, so that an error names the profile it stands in.
+
+    Raises:
+        SettingsError: a field or a sampling parameter is unknown, or a value is of the wrong type.
+    """
+    if not isinstance(profiles, dict):
+        return
+    for name, fields in cast("dict[str, object]", profiles).items():
+        where = f'{path or "settings"}: profile "{name}"'
+        try:
+            profile = msgspec.convert(fields, Profile, strict=False)
+        except msgspec.ValidationError as error:
+            raise SettingsError(f"{where}: {error}") from error
+        for key in profile.sampling:
+            if key not in SAMPLING_NAMES:
+                like = difflib.get_close_matches(key, SAMPLING_NAMES, 1, LEAST_LIKENESS)
+                hint = f" (did you mean {like[0]}?)" if like else ""
+                raise SettingsError(f"{where}: llama-server has no sampling parameter {key!r}{hint}")
 
 
 def default_path(environ: Mapping[str, str], home: Path) -> Path | None:

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from specscope.cli.common import settings_of
-from specscope.cli.exits import OK, UNREACHABLE, CommandError
+from specscope.cli.exits import OK, UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.targets import live
 from specscope.cli.watching import watching
 from specscope.sources.discovery import discover
@@ -23,7 +23,7 @@ TESTED_BUILDS = ("b10434", "b11434", "b11549")
 
 
 def run(args: Namespace) -> int:
-    """Report; exit 3 when no server can be reached."""
+    """Report; exit 3 when no server can be reached, or the one that is wants another key."""
     settings = settings_of(args)
     if args.target is None and args.pid is None:
         for line in discover().tried:
@@ -31,6 +31,9 @@ def run(args: Namespace) -> int:
     try:
         target = live(args.target, args.pid, settings.url)
         return asyncio.run(_look(target, settings))
+    except KeyWantedError as error:
+        _line("FAIL", str(error))
+        return UNREACHABLE
     except CommandError as error:
         if error.code != UNREACHABLE:
             raise

@@ -9,6 +9,7 @@ FINDINGS: Final = 1
 """Findings at or above ``--fail-on``, or a failed comparison or load."""
 USAGE: Final = 2
 UNREACHABLE: Final = 3
+"""No server answers, or the one that does wants another key."""
 INTERRUPTED: Final = 130
 
 
@@ -18,3 +19,10 @@ class CommandError(Exception):
     def __init__(self, message: str, code: int = USAGE) -> None:
         super().__init__(message)
         self.code = code
+
+
+class KeyWantedError(CommandError):
+    """A server is there, and shows nothing without the right key."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message, UNREACHABLE)

@@ -3,37 +3,52 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.cli.exits import CommandError
+from specscope.cli.targets import address
 from specscope.lab.commands import load, serve
 from specscope.lab.errors import LabError
 from specscope.lab.load import LoadPlan
 from specscope.lab.spec import ServerSpec
+from specscope.settings import key_in
+from specscope.sources.address import key_problem
 
 if TYPE_CHECKING:
     from argparse import Namespace
+
+REQUESTS: Final = 8
+"""How many requests a load has when neither their number nor its duration is given."""
 
 
 def run(args: Namespace) -> int:
     """Run the bench."""
     if args.lab_command == "load":
-        sampling: dict[str, object] = {} if args.temperature is None else {"temperature": args.temperature}
-        plan = LoadPlan(
-            requests=args.requests if args.requests is not None or args.seconds is not None else 8,
-            tokens=args.tokens,
-            concurrency=args.concurrency,
-            duration_s=args.seconds,
-            sampling=sampling,
-            repeat=args.repeat,
-        )
-        return asyncio.run(load(args.url, plan, as_json=args.json))
+        return _load(args)
     try:
         spec = spec_of(args)
     except LabError as error:
         raise CommandError(str(error)) from error
     return asyncio.run(serve(spec, log_path=Path(args.log) if args.log else None))
+
+
+def _load(args: Namespace) -> int:
+    sampling: dict[str, object] = {} if args.temperature is None else {"temperature": args.temperature}
+    plan = LoadPlan(
+        requests=args.requests if args.requests is not None or args.seconds is not None else REQUESTS,
+        tokens=args.tokens,
+        concurrency=args.concurrency,
+        duration_s=args.seconds,
+        sampling=sampling,
+        repeat=args.repeat,
+    )
+    key: str | None = args.api_key or key_in(os.environ)
+    problem = key_problem(key)
+    if problem:
+        raise CommandError(problem)
+    return asyncio.run(load(address(args.url), plan, api_key=key, as_json=args.json))
 
 
 def spec_of(args: Namespace) -> ServerSpec:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,9 @@ def run(args: Namespace) -> int:
     """Open the screen; print a summary when it closes."""
     need_terminal("specscope snapshot")
     settings = settings_of(args)
-    target = resolve(args.target, args.pid, settings.url)
+    if settings.log == "-":
+        keys_from_terminal()
+    target = resolve(args.target, args.pid, settings.url, every=True)
     feed = ReplayFeed(target, settings, 1.0) if isinstance(target, Recording) else LiveFeed(target, settings)
     if args.label:
         feed.mark(args.label)
@@ -38,6 +41,24 @@ def need_terminal(instead: str) -> None:
     for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
         if not stream.isatty():
             raise CommandError(f"{name} is no terminal, and the screen needs one; for scripts: {instead} --json")
+
+
+def keys_from_terminal() -> None:
+    """Leave standard input to the log source and read the keys from the terminal itself.
+
+    Raises:
+        CommandError: standard input is no pipe, or there is no terminal to read keys from (exit 2).
+    """
+    if sys.stdin.isatty():
+        raise CommandError("--log - reads the log from standard input: pipe it in")
+    try:
+        terminal = os.open("/dev/tty", os.O_RDWR)
+    except OSError as error:
+        instead = "for scripts: specscope snapshot --log -"
+        raise CommandError(f"the screen needs a terminal for its keys; {instead}") from error
+    sys.stdin = os.fdopen(os.dup(sys.stdin.fileno()), encoding="utf-8", errors="replace")
+    os.dup2(terminal, 0)  # where Textual reads keys from
+    os.close(terminal)
 
 
 def show(feed: LiveFeed | ReplayFeed, settings: Settings) -> int:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import difflib
 import math
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, NoReturn
 
 from specscope import __version__
@@ -36,7 +39,18 @@ COMMANDS: Final = (
 
 DESCRIPTION: Final = """\
 A live profiler for speculative decoding on llama-server. Without a command it opens the screen on TARGET:
-an address, a recording, or nothing (the server is then looked for: process table, ports 8080 and 9931)."""
+an address, a recording, or nothing (servers are then looked for: process table, ports 8080 and 9931)."""
+
+USAGE_TEXT: Final = """\
+specscope [TARGET] [options]
+       specscope COMMAND [options]"""
+
+EPILOG: Final = """\
+specscope live --help shows the options of the screen (--pid, --log, --api-key-file, --label, --live-metrics,
+--config, --no-color, --ascii); specscope COMMAND --help those of a command."""
+
+BARE_WORD: Final = re.compile(r"\w[\w-]*")
+"""What may be a misspelt command: no address with a port, a domain or a path, and no option."""
 
 
 class Parser(argparse.ArgumentParser):
@@ -50,9 +64,23 @@ class Parser(argparse.ArgumentParser):
 def parse(argv: Sequence[str]) -> argparse.Namespace:
     """Parse a command line; ``specscope [URL]`` is ``specscope live [URL]``."""
     words = list(argv)
-    if not _names_command(words):
-        words.insert(0, "live")
-    return _parser().parse_args(words)
+    parser = _parser()
+    if _names_command(words):
+        return parser.parse_args(words)
+    if words:
+        _refuse_bare_word(parser, words[0])
+    args = parser.parse_args(["live", *words])
+    _refuse_bare_word(parser, args.target)
+    return args
+
+
+def _refuse_bare_word(parser: Parser, word: str | None) -> None:
+    """Without a command in front of it, a lone word is a command misspelt and no host, unless a file has its name."""
+    if not word or word.isdecimal() or word == "localhost" or not BARE_WORD.fullmatch(word) or Path(word).exists():
+        return
+    like = difflib.get_close_matches(word, COMMANDS, 1)
+    hint = f"did you mean {like[0]}?" if like else "a server is named HOST:PORT"
+    parser.exit(USAGE, f"specscope: no command {word!r} ({hint})\n")
 
 
 def _names_command(words: Sequence[str]) -> bool:
@@ -63,14 +91,34 @@ def _names_command(words: Sequence[str]) -> bool:
 
 
 def _parser() -> Parser:
-    parser = Parser(prog="specscope", description=DESCRIPTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(
+        prog="specscope",
+        usage=USAGE_TEXT,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("-V", "--version", action="version", version=f"specscope {__version__}")
-    commands: Commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
+    commands: Commands = parser.add_subparsers(
+        prog="specscope", dest="command", required=True, metavar="COMMAND", parser_class=Parser
+    )
     common = _common()
     screen = _screen()
     live = commands.add_parser("live", parents=[common, screen], help="the live screen (the default)")
     _target(live)
     _demo(commands, screen)
+    _watchers(commands, common)
+    _replay(commands, screen)
+    _check(commands, common)
+    explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
+    explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
+    doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
+    _target(doctor)
+    _lab(commands)
+    return parser
+
+
+def _watchers(commands: Commands, common: Parser) -> None:
     snap = commands.add_parser("snapshot", parents=[common], help="watch for a while, print the state")
     _target(snap)
     _seconds(snap, 5.0)
@@ -82,17 +130,15 @@ def _parser() -> Parser:
     _target(record)
     _seconds(record, None)
     record.add_argument("-o", "--output", required=True, metavar="FILE", help="new file; .gz compresses it")
+
+
+def _replay(commands: Commands, screen: Parser) -> None:
     replay = commands.add_parser("replay", parents=[screen], help="play a recording in the screen")
     replay.add_argument("file", metavar="FILE")
-    replay.add_argument("--speed", type=_speed, default=1.0, metavar="X", help="1 is the recorded pace, 0 all at once")
+    replay.add_argument(
+        "--speed", type=_speed, default=1.0, metavar="X", help="1 is the recorded pace (default), 0 all at once"
+    )
     replay.add_argument("--config", metavar="FILE", help="settings file (TOML)")
-    _check(commands, common)
-    explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
-    explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
-    doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
-    _target(doctor)
-    _lab(commands)
-    return parser
 
 
 def _target(parser: argparse.ArgumentParser) -> None:
@@ -146,39 +192,54 @@ def _check(commands: Commands, common: Parser) -> None:
     form.add_argument("--json", action="store_true")
     form.add_argument("--markdown", action="store_true", help="to paste into an issue")
     check.add_argument(
-        "--fail-on", choices=("info", "warning", "critical"), default="warning", help="least severity that gives exit 1"
+        "--fail-on",
+        choices=("info", "warning", "critical"),
+        default="warning",
+        help="least severity that gives exit 1 (default warning)",
     )
 
 
 def _lab(commands: Commands) -> None:
     lab = commands.add_parser("lab", help="the bench: a real server on small random models, and load for it")
     which = lab.add_subparsers(dest="lab_command", required=True, metavar="serve|load", parser_class=Parser)
-    serve = which.add_parser("serve", help="run a real server until Ctrl+C")
-    serve.add_argument("--spec", default="dflash", metavar="TYPES", help="dflash, draft-simple, ngram-simple, ..; none")
-    serve.add_argument("--n-max", type=int, metavar="N", help="draft width")
-    serve.add_argument("--rates", metavar="P0,P1,..", help="synthetic acceptance per position")
-    serve.add_argument("--size", choices=("quick", "paying"), default="quick")
-    serve.add_argument("--target", choices=("llama", "mamba"), default="llama", help="mamba: a recurrent target")
-    serve.add_argument("--port", type=int, default=8080)
-    serve.add_argument("--slots", type=int, default=1)
-    serve.add_argument("--ctx", type=int, default=4096, help="context of all slots together")
+    _lab_serve(which.add_parser("serve", help="run a real server until Ctrl+C"))
+    _lab_load(which.add_parser("load", help="drive requests"))
+
+
+def _lab_serve(serve: Parser) -> None:
+    types = "dflash (default), draft-simple, ngram-simple, ..; none"
+    serve.add_argument("--spec", default="dflash", metavar="TYPES", help=types)
+    serve.add_argument("--n-max", type=int, metavar="N", help="draft width (default 3, the server's own)")
+    rates = "synthetic acceptance per position (default: none, drafts are verified)"
+    serve.add_argument("--rates", metavar="P0,P1,..", help=rates)
+    serve.add_argument("--size", choices=("quick", "paying"), default="quick", help="of the models (default quick)")
+    target = "llama (default), or mamba: a recurrent target"
+    serve.add_argument("--target", choices=("llama", "mamba"), default="llama", help=target)
+    serve.add_argument("--port", type=int, default=8080, help="(default 8080)")
+    serve.add_argument("--slots", type=int, default=1, help="requests at once (default 1)")
+    serve.add_argument("--ctx", type=int, default=4096, help="context of all slots together (default 4096)")
     serve.add_argument("--sampling", default="", metavar="K=V,..", help="server defaults: temp, top_k, top_p, min_p")
     serve.add_argument("--no-trace", action="store_true", help="without LLAMA_TRACE=1")
-    serve.add_argument("--no-draft-backend-sampling", action="store_true")
+    serve.add_argument(
+        "--no-draft-backend-sampling", action="store_true", help="select the drafter's tokens on the host"
+    )
     serve.add_argument("--probabilistic", action="store_true", help="probabilistic draft sampling")
-    serve.add_argument("--no-metrics", action="store_true")
-    serve.add_argument("--no-slots", action="store_true")
-    serve.add_argument("--api-key", metavar="KEY")
-    serve.add_argument("--log", metavar="FILE", help="where the server's output goes")
-    load = which.add_parser("load", help="drive requests")
+    serve.add_argument("--no-metrics", action="store_true", help="without /metrics")
+    serve.add_argument("--no-slots", action="store_true", help="without /slots")
+    serve.add_argument("--api-key", metavar="KEY", help="a key that requests must carry (default: none)")
+    serve.add_argument("--log", metavar="FILE", help="where the server's output goes (default: a temporary file)")
+
+
+def _lab_load(load: Parser) -> None:
     load.add_argument("url", metavar="URL")
-    load.add_argument("--requests", type=int, metavar="N")
-    load.add_argument("--seconds", type=_positive, metavar="S")
-    load.add_argument("--tokens", type=int, default=256)
-    load.add_argument("--concurrency", type=int, default=1)
-    load.add_argument("--temperature", type=float)
+    load.add_argument("--requests", type=int, metavar="N", help="how many (default 8, or as many as fit in --seconds)")
+    load.add_argument("--seconds", type=_positive, metavar="S", help="start no request later than this")
+    load.add_argument("--tokens", type=int, default=256, metavar="N", help="to generate in each (default 256)")
+    load.add_argument("--concurrency", type=int, default=1, metavar="N", help="requests at once (default 1)")
+    load.add_argument("--temperature", type=float, metavar="T", help="(default: the server's)")
     load.add_argument("--repeat", action="store_true", help="prompts that repeat themselves, for n-gram methods")
-    load.add_argument("--json", action="store_true")
+    load.add_argument("--api-key", metavar="KEY", help="the server's key (or set LLAMA_API_KEY)")
+    load.add_argument("--json", action="store_true", help="the figures as JSON")
 
 
 def _positive(text: str) -> float:

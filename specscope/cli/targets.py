@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,8 +29,17 @@ class LiveTarget:
     kind: str = "llama-server"
 
 
-def resolve(target: str | None, pid: int | None, default_url: str | None) -> list[LiveTarget] | Recording:
+def resolve(
+    target: str | None, pid: int | None, default_url: str | None, *, every: bool = False
+) -> list[LiveTarget] | Recording:
     """What to watch.
+
+    Args:
+        target: the address or file the user named.
+        pid: the server's process, instead of an address.
+        default_url: the address in the settings.
+        every: take all servers that are found when none is named, best first; without it the best one alone is
+            taken, and a line on stderr names the others.
 
     Raises:
         CommandError: the address is none (exit 2), the file is no recording (2), nothing was found (3).
@@ -37,12 +47,12 @@ def resolve(target: str | None, pid: int | None, default_url: str | None) -> lis
     if target is not None and pid is not None:
         raise CommandError("give an address or --pid, not both")
     if target is not None:
-        return _recording(target) if _is_file(target) else [LiveTarget(_address(target))]
+        return _recording(target) if _is_file(target) else [LiveTarget(address(target))]
     if pid is not None:
         return [_by_pid(pid)]
     if default_url is not None:
-        return [LiveTarget(_address(default_url), how="settings")]
-    return [_discovered()]
+        return [LiveTarget(address(default_url), how="settings")]
+    return _discovered(every=every)
 
 
 def live(target: str | None, pid: int | None, default_url: str | None) -> list[LiveTarget]:
@@ -74,8 +84,12 @@ def _recording(target: str) -> Recording:
         raise CommandError(str(error)) from error
 
 
-def _address(target: str) -> str:
-    """An address as typed: ``http://host:port/prefix``, ``host:port``, ``:port`` or a bare port."""
+def address(target: str) -> str:
+    """An address as typed: ``http://host:port/prefix``, ``host:port``, ``:port`` or a bare port.
+
+    Raises:
+        CommandError: it is none (exit 2).
+    """
     text = f"127.0.0.1:{target}" if target.isdecimal() else target
     text = f"127.0.0.1{text}" if text.startswith(":") and text[1:2].isdecimal() else text
     text = f"[{text}]" if _is_ipv6(text) else text
@@ -107,13 +121,19 @@ def _by_pid(pid: int) -> LiveTarget:
     return _live(mine)
 
 
-def _discovered() -> LiveTarget:
+def _discovered(*, every: bool) -> list[LiveTarget]:
     found = discover()
     usable = [c for c in found.candidates if c.url is not None]
     if not usable:
         tried = "\n".join(f"  {line}" for line in found.tried)
         raise CommandError(f"no llama-server found. Tried:\n{tried}\nName one: specscope http://HOST:PORT", UNREACHABLE)
-    return _live(usable[0])
+    if every or len(usable) == 1:
+        return [_live(c) for c in usable]
+    first, *others = (c.url for c in usable)
+    sys.stderr.write(
+        f"{len(usable)} servers found; watching {first} (others: {', '.join(map(str, others))}); name one to choose\n"
+    )
+    return [_live(usable[0])]
 
 
 def _live(candidate: Candidate) -> LiveTarget:

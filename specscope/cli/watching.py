@@ -7,11 +7,13 @@ import contextlib
 import signal
 import sys
 from contextvars import ContextVar
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from specscope.cli.exits import UNREACHABLE, CommandError
+from specscope.cli.exits import UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.pump import Pump
 from specscope.events import Marked, WatchEnded
+from specscope.sources.address import read_address
 from specscope.sources.merge import ServerWatch
 from specscope.sources.own_cost import OwnCostSource
 from specscope.sources.source import Clock
@@ -33,7 +35,7 @@ REACH_WAIT_S: Final = 3.5
 
 LOOK_S: Final = 0.05
 UNREACHED: Final = ("down", "not_llama", "error", "unknown")
-"""States in which there is nothing to watch. A server that loads, sleeps or refuses the key is there."""
+"""States in which there is nothing to watch. A server that loads, sleeps or wants a key is there."""
 
 _told: ContextVar[asyncio.Event | None] = ContextVar("told to end", default=None)
 
@@ -84,7 +86,9 @@ async def watching(
 
     Raises:
         CommandError: no server answers (exit 3).
+        KeyWantedError: one answers, and wants a key or refuses the one given (exit 3).
     """
+    _tell_of_missing_log(settings.log)
     clock = Clock()
     pump = Pump(settings, clock, recorder)
     if listener is not None:
@@ -94,6 +98,9 @@ async def watching(
     try:
         with _signals() as told:
             await _attached(pump, clock, targets, task, told)
+            if not told.is_set():
+                _need_access(pump.session().targets, targets, settings)
+            _tell_of(pump.session().targets)
             yield pump
             await finish(watches, clock, pump)
     finally:
@@ -117,12 +124,39 @@ async def _attached(
         if waited > ATTACH_WAIT_S or (waited > REACH_WAIT_S and all(v.server in UNREACHED for v in views)):
             break
         await asyncio.sleep(LOOK_S)
-    views = pump.session().targets
-    if all(v.server in UNREACHED for v in views) and not told.is_set():
-        raise CommandError("\n".join(f"tried {v.url}: {v.server_detail or 'no answer'}" for v in views), UNREACHABLE)
+
+
+def _tell_of_missing_log(log: str | None) -> None:
+    if log is not None and log != "-" and not Path(log).exists():
+        sys.stderr.write(f"--log {log} does not exist yet; it is followed as soon as it does\n")
+
+
+def _tell_of(views: tuple[Target, ...]) -> None:
+    """One line on stderr for each server that is watched."""
     for view in views:
         sys.stderr.write(_watching(view) + "\n")
     sys.stderr.flush()
+
+
+def _need_access(views: tuple[Target, ...], targets: list[LiveTarget], settings: Settings) -> None:
+    """One server at least must be there and show something.
+
+    Raises:
+        CommandError: none answers.
+        KeyWantedError: those that answer want a key, or refuse the one given.
+    """
+    if all(v.server in UNREACHED for v in views):
+        raise CommandError("\n".join(f"tried {v.url}: {v.server_detail or 'no answer'}" for v in views), UNREACHABLE)
+    wanting = [v for v in views if v.server == "needs_key"]
+    if any(v.server not in (*UNREACHED, "needs_key") for v in views):
+        return
+    given = {f"t{i}": bool(read_address(t.url, settings.api_key).headers) for i, t in enumerate(targets)}
+    raise KeyWantedError(
+        "\n".join(
+            f"{v.url} refused the key" if given[v.id] else f"{v.url} wants a key: --api-key-file FILE or LLAMA_API_KEY"
+            for v in wanting
+        )
+    )
 
 
 def _watching(view: Target) -> str:

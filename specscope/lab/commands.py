@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import httpx
+
 from specscope.lab.errors import DemoMissingError, LabError, PortInUseError
 from specscope.lab.load import run_load, summarize
 from specscope.lab.server import LabServer
@@ -60,7 +62,7 @@ async def load(url: str, plan: LoadPlan, *, api_key: str | None = None, as_json:
     summary = summarize(outcomes, time.monotonic() - began)
     sys.stdout.write((_as_json(summary) if as_json else _as_text(summary)) + "\n")
     for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
-        _say(error)
+        _say(f"specscope: {_shown(url)}: {error}")
     return FAILED if summary.failed else OK
 
 
@@ -77,6 +79,7 @@ async def _run(server: LabServer) -> int:
     types = ", ".join(spec.server_types) or "no speculation"
     width = f", n_max {spec.width}" if spec.width else ""
     _say(f"serving {server.url} ({types}{width}) log {server.log_path}")
+    _say(f"load it with: specscope lab load {server.url}" + (" --api-key KEY" if spec.api_key else ""))
     status = await server.wait()
     _say(f"the server died ({_how(status)}): see {server.log_path}")
     return FAILED
@@ -98,7 +101,8 @@ def _signals() -> Generator[asyncio.Event]:
 
 
 def _as_text(summary: LoadSummary) -> str:
-    parts = [f"{summary.requests} requests", f"{summary.generated} tokens", f"{summary.tok_s:.1f} tok/s"]
+    requests = "1 request" if summary.requests == 1 else f"{summary.requests} requests"
+    parts = [requests, f"{summary.generated} tokens", f"{summary.tok_s:.1f} tok/s"]
     if summary.drafted:
         parts.append(f"{summary.accepted}/{summary.drafted} draft tokens accepted")
     if summary.ttft_ms is not None:
@@ -111,6 +115,11 @@ def _as_text(summary: LoadSummary) -> str:
 
 def _as_json(summary: LoadSummary) -> str:
     return json.dumps({**asdict(summary), "tok_s": summary.tok_s})
+
+
+def _shown(url: str) -> str:
+    """The address without name and password."""
+    return str(httpx.URL(url).copy_with(userinfo=b""))
 
 
 def _how(status: int) -> str:

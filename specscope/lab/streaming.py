@@ -95,6 +95,8 @@ class CompletionStream:
                 else:
                     cancelled = await self._read(response)
                     error = None if cancelled or self._stop else "the stream ended without a last chunk"
+        except httpx.ConnectError as failure:
+            error = f"cannot be reached ({failure})"
         except (httpx.HTTPError, msgspec.DecodeError, _ServerSaidError) as failure:
             error = str(failure) or type(failure).__name__
         self._say_ended()

@@ -132,12 +132,15 @@ def _speculation(target: Target) -> Json:
         "cycle_ms": {"p50": target.rates.cycle_ms, "p95": target.rates.cycle_ms_p95},
         "evidence": target.evidence,
         "cycle_evidence": target.cycle_evidence,
-        "cycle_completeness": target.poll.completeness if target.cycle_evidence == "polled" else _completeness(target),
+        "cycle_completeness": _completeness(target),
         "polls_per_cycle": target.poll.per_step,
     }
 
 
 def _completeness(target: Target) -> float | None:
+    """Share of the server's cycles that were captured; by polling, of the steps that its counters tell."""
+    if target.poll.completeness is not None:
+        return target.poll.completeness
     count = target.referee.count
     return count.captured_cycles / count.cycles if count is not None and count.cycles else None
 

@@ -58,6 +58,11 @@ def _target(target: Target) -> list[str]:
 def referee_sentence(target: Target) -> str:
     """What the server's own counters say of the captured cycles, in one line."""
     count, referee = target.referee.count, target.referee
+    if target.cycle_evidence == "parted" and target.poll.completeness is not None and count is not None:
+        return (
+            f"polling is too slow here: it saw {count.captured_accepted:,} accepted, the server counted "
+            f"{count.accepted:,}; LLAMA_TRACE=1 shows every cycle"
+        )
     if target.cycle_evidence == "polled" and target.poll.completeness is not None and count is not None:
         polls = f", {target.poll.per_step:.1f} polls a step" if target.poll.per_step is not None else ""
         return f"polled {target.poll.completeness:.1%} of the server's {count.cycles:,} cycles{polls}"

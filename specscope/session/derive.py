@@ -59,13 +59,18 @@ def _tier(fold: TargetFold) -> Tier:
     return TIERS[best]
 
 
+def _is_polled(fold: TargetFold) -> bool:
+    book = fold.epoch.book
+    return bool(book.polled_cycles) and any(w < 0 for w, _ in book.tally.joint)
+
+
 def _cycle_evidence(fold: TargetFold) -> Evidence:
     """How the cycles are known. Lines are exact only while they equal a count of the server's own."""
     book, referee = fold.epoch.book, fold.epoch.referee
     if not book.tally.joint:
         return "unknown"
-    if book.polled_cycles and any(w < 0 for w, _ in book.tally.joint):
-        return "polled"
+    if _is_polled(fold):
+        return "parted" if referee.saw_too_much() else "polled"
     if referee.parted or (referee.count is not None and not referee.count.agrees):
         return "parted"
     confirmed = referee.count is not None or referee.checked > 0
@@ -74,12 +79,12 @@ def _cycle_evidence(fold: TargetFold) -> Evidence:
 
 def _totals(fold: TargetFold, cycle_evidence: Evidence) -> Totals:
     tally, referee = fold.epoch.book.tally, fold.epoch.referee
-    if cycle_evidence in ("exact", "unconfirmed", "parted"):
+    if cycle_evidence in ("exact", "unconfirmed", "parted") and not _is_polled(fold):
         return _captured(tally, cycle_evidence)
     if referee.count is not None and (referee.count.cycles or cycle_evidence == "polled"):
         return _counted(referee, tally)
-    if cycle_evidence == "polled":
-        return _captured(tally, "polled")
+    if _is_polled(fold):
+        return _captured(tally, cycle_evidence)
     return _plain(tally, referee) if tally.plain_steps else Totals()
 
 

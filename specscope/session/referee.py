@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.state import Referee, RefereeCount
 
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
     from specscope.events import CountersRead
     from specscope.session.cycle_book import CycleBook
     from specscope.session.request import Request
+
+
+EXCESS: Final = 4
+EXCESS_SHARE: Final = 0.02
 
 
 class Captured(NamedTuple):
@@ -122,6 +126,17 @@ class RefereeBook:
             return None
         return _increase(self.base.generated, self.last.generated)
 
+    def saw_too_much(self) -> bool:
+        """Whether polling saw more accepted tokens than the server counted: it took several cycles for one.
+
+        Polling can only miss cycles, so that any excess is an error; a little is left to the last cycles, whose
+        accepted length is told by the KV fill.
+        """
+        if self.count is None:
+            return False
+        excess = self.count.captured_accepted - self.count.accepted
+        return excess > max(EXCESS, EXCESS_SHARE * self.count.accepted)
+
     def view(self) -> Referee:
         """The frozen view."""
         return Referee(self.count, self.checked, self.parted, self.missed, self._waiting())
@@ -133,7 +148,7 @@ class RefereeBook:
             return "waiting for all slots to be idle once"
         if self.base.drafts is None:
             return "this server has no draft counters"
-        return "waiting for the first request to end"
+        return "the counters are read when the slots are idle"
 
 
 def _increase(before: int | None, now: int | None) -> int | None:

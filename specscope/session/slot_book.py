@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
@@ -19,6 +20,12 @@ that answer /slots at a cycle's end would allow more; newer ones answer at any t
 
 LAST_SHARE: Final = 1.5
 """Of the cycle time: a request's end this soon after its last seen step leaves room for one cycle, not for two."""
+
+RESOLVED_SHARE: Final = 0.2
+"""Least share of recent steps that were looked for in vain. In phase with the cycles about half are; where cycles end
+faster than /slots can be polled next to none is, and each step then holds several cycles."""
+
+MANY_STEPS: Final = 8
 
 FIRST_SHARE: Final = 0.6
 """Of its own time: before the cycle time is known, a step unmoved for longer than the rest of it is one cycle."""
@@ -53,6 +60,7 @@ class SlotBook:
     slots: dict[int, SlotTrack] = field(default_factory=dict[int, SlotTrack])
     cycles_elsewhere: bool = False
     last_params: dict[str, Json] | None = None
+    _resolved: deque[bool] = field(default_factory=lambda: deque(maxlen=32))
 
     def changed(self, e: SlotChanged) -> None:
         """A slot began, ended or changed its request.
@@ -153,16 +161,25 @@ class SlotBook:
             self._polled_cycle(request, e, decoded - 1)
 
     def _one_cycle(self, request: Request, e: SlotChanged | SlotStepped) -> bool:
-        """Whether no second cycle can hide in this step: it was last looked for late enough in the cycle.
+        """Whether no second cycle can hide in this step.
 
-        Before the cycle time is known, only a step looked for in the second half of its own time counts.
+        A step that was looked for in vain late in its own time is one, if that look was no longer ago than a
+        cycle takes. One that had come by the first look may be several; it counts only where looks in vain are
+        common, so that polls are known to come closer together than cycles end.
         """
         held_ms = e.held_ms if e.held_ms is not None else 0.0
-        cycle_ms = self.book.cycle_ms
-        if cycle_ms is not None:
-            return held_ms < MERGE_SHARE * cycle_ms
         since = request.sighted_at if request.last_step_at is None else request.last_step_at
-        return since is not None and held_ms < FIRST_SHARE * (e.at - since) * 1000
+        gap_ms = None if since is None else (e.at - since) * 1000
+        resolved = gap_ms is not None and held_ms < FIRST_SHARE * gap_ms
+        self._resolved.append(resolved)
+        cycle_ms = self.book.cycle_ms
+        if cycle_ms is None:
+            return resolved
+        return held_ms < MERGE_SHARE * cycle_ms and (resolved or self._polls_are_close())
+
+    def _polls_are_close(self) -> bool:
+        recent = self._resolved
+        return len(recent) < MANY_STEPS or sum(recent) > RESOLVED_SHARE * len(recent)
 
     def _polled_cycle(self, request: Request, e: SlotChanged | SlotStepped, gain: int) -> None:
         """One step of n_decoded is one cycle, unless it is too large for one or may hold two."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import select
 import stat
 from typing import TYPE_CHECKING, BinaryIO, Literal, NamedTuple, TypeAlias
 
@@ -204,6 +205,8 @@ async def stream_chunks(stream: BinaryIO, quiet_s: float) -> AsyncGenerator[byte
     try:
         fd = stream.fileno()
         loop.add_reader(fd, ready.set)
+        poll = select.poll()
+        poll.register(fd, select.POLLIN)
     except (OSError, ValueError, NotImplementedError):
         while chunk := await asyncio.to_thread(stream.read, CHUNK_BYTES):
             yield chunk
@@ -217,6 +220,8 @@ async def stream_chunks(stream: BinaryIO, quiet_s: float) -> AsyncGenerator[byte
                 yield b""
                 continue
             ready.clear()
+            if not poll.poll(0):
+                continue  # the loop told of the same bytes twice: a read would wait, and everything with it
             with contextlib.suppress(BlockingIOError):
                 chunk = os.read(fd, CHUNK_BYTES)
                 if not chunk:

@@ -209,7 +209,10 @@ class LogSource:
         now = self._data_at = self._clock.now()
         skipped = self._lines.skipped
         parse, restarts = self._parser.parse, self._parser.restarts
-        for line in self._lines.feed(data):
+        lines = list(self._lines.feed(data))
+        if len(lines) > 1:
+            self._parser.anticipate(lines[-1], now)
+        for line in lines:
             events = parse(line, now)
             if self._parser.restarts != restarts:
                 restarts = self._parser.restarts

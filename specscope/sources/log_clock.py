@@ -43,8 +43,19 @@ class StampClock:
         self._last_s = max(min(at_s, arrival_s), self._last_s)
         return self._last_s
 
+    def anticipate(self, stamp_us: int, arrival_s: float) -> None:
+        """Learn from the last line of a batch before its first is placed.
+
+        The lines of a batch arrive together, so the last has waited least: without this, each earlier one would
+        be placed at the arrival, as if no time had passed between them.
+        """
+        if self.stamp_us is None or stamp_us >= self.stamp_us:
+            self._least_s = min(self._least_s, arrival_s - stamp_us / 1e6)
+
     def _start_s(self, stamp_us: int, arrival_s: float) -> float:
-        if self.stamp_us is None or stamp_us < self.stamp_us:
+        if self.stamp_us is None:
+            self._window_start_us = stamp_us
+        elif stamp_us < self.stamp_us:
             self._window_start_us = stamp_us
             self._least_s = self._least_before_s = math.inf
         elif stamp_us - self._window_start_us > _WINDOW_US:

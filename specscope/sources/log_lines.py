@@ -184,6 +184,12 @@ class LineParser:
             events = self._said(text, at)
         return self._settled(text, events)
 
+    def anticipate(self, line: bytes, arrival: float) -> None:
+        """Learn the time from the last line of a batch, before the batch is parsed."""
+        _, child, stamp_us = frame(str(line[:_HEAD_CHARS], "latin-1"))
+        if stamp_us is not None and child == self.child:
+            self._clock().anticipate(stamp_us, arrival)
+
     def flush(self) -> list[Event]:
         """The requests whose block is not closed. For when a log falls silent or ends."""
         self._late = False

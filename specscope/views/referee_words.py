@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from specscope.views.figures import decimal, percent, whole
 
 if TYPE_CHECKING:
-    from specscope.session.state import RefereeCount, Target
+    from specscope.session.state import Referee, RefereeCount, Target
 
 
 def referee_sentence(target: Target, *, speculating: bool | None) -> tuple[str, bool]:
@@ -17,27 +17,76 @@ def referee_sentence(target: Target, *, speculating: bool | None) -> tuple[str, 
         return f"no speculation{said}: every step makes one token, tau is 1", False
     evidence = target.cycle_evidence
     if evidence == "parted":
-        return _parted(target), True
+        return _too_slow(target) or _parted(target), True
     if evidence == "polled":
         return _polled(target), False
     if evidence == "unknown":
         return _nothing(target), False
-    return _captured(target), False
+    return (_exact(target) if evidence == "exact" else _unconfirmed(target)), False
 
 
-def _captured(target: Target) -> str:
-    referee = target.referee
+def _exact(target: Target) -> str:
+    """What the cycles were found equal to; the word ``exact`` is the caller's."""
+    count, checks = target.referee.count, _checks(target.referee)
+    if count is None:
+        when = "this server has no draft counters" if _without_counters(target.referee) else _WHEN_IDLE
+        return f"{checks}; {when}"
+    parts = [f"cycles {whole(count.captured_cycles)} = server {whole(count.cycles)}{_later(target, count)}"]
+    parts.append(f"accepted {whole(count.captured_accepted)} = {whole(count.accepted)}")
+    return ", ".join([*parts, checks] if checks else parts)
+
+
+_WHEN_IDLE = "counters are compared when the slots are idle"
+
+
+def _without_counters(referee: Referee) -> bool:
+    """Whether there will never be a count: the reason given is none that waiting ends."""
+    return bool(referee.waiting) and not referee.waiting.startswith("waiting")
+
+
+def _later(target: Target, count: RefereeCount) -> str:
+    """How many cycles the count does not cover. With all slots idle they may also lie before the first count."""
+    more = (target.totals.cycles or 0) - count.captured_cycles
+    if more <= 0:
+        return ""
+    busy = any(slot.busy for slot in target.slots)
+    return f", {whole(more)} since then not yet compared" if busy else f", {whole(more)} more not compared"
+
+
+def _checks(referee: Referee) -> str:
+    """How many requests equal the totals that the log printed for them; empty when none was compared."""
+    if not referee.requests_checked:
+        return ""
+    equal = referee.requests_checked - referee.requests_parted
+    return f"{whole(equal)} of {whole(referee.requests_checked)} requests = log totals"
+
+
+def _unconfirmed(target: Target) -> str:
+    referee, checks = target.referee, _checks(target.referee)
     parts: list[str] = []
-    if referee.count is not None:
-        parts.append(f"cycles {whole(referee.count.captured_cycles)} = server {whole(referee.count.cycles)}")
-        parts.append(f"accepted {whole(referee.count.captured_accepted)} = {whole(referee.count.accepted)}")
-    elif referee.waiting:
-        parts.append(f"not yet compared with the server's count: {referee.waiting}")
-    if referee.requests_checked:
-        parts.append(f"{whole(referee.requests_checked)} requests = log totals")
     if referee.missed:
-        parts.append(f"{whole(referee.missed)} missed since, so not exact until the counts agree again")
-    return ", ".join(parts)
+        since = ""
+        if referee.count is not None:
+            since = f" since cycles {whole(referee.count.captured_cycles)} = server {whole(referee.count.cycles)}"
+        parts.append(f"{whole(referee.missed)} missed{since}")
+    if referee.waiting:
+        parts.append(referee.waiting)
+    if checks:
+        parts.append(checks)
+    return "not yet confirmed: " + (", ".join(parts) or _WHEN_IDLE)
+
+
+def _too_slow(target: Target) -> str:
+    """The case of cycles that end faster than /slots can be read; empty when it is another."""
+    count = target.referee.count
+    polled = target.poll.completeness is not None or any(c.seen_by == "polled" for c in target.cycles[-1:])
+    if count is None or not polled or count.captured_accepted <= count.accepted:
+        return ""
+    saw, told = whole(count.captured_accepted), whole(count.accepted)
+    return (
+        f"POLLING IS TOO SLOW HERE: it saw {saw} accepted, the server counted {told}: "
+        "LLAMA_TRACE=1 shows every cycle"
+    )
 
 
 def _parted(target: Target) -> str:

@@ -71,5 +71,5 @@ def activity_words(frame: Frame) -> str:
     """What the server is doing, for the rolling figures' label: ``last 10 s`` or how old they are."""
     activity = frame.activity
     if activity.doing == "decoding" or activity.for_s is None:
-        return {"decoding": "last 10 s", "prefill": "prefill now"}.get(activity.doing, activity.doing)
+        return "last 10 s" if activity.doing in ("decoding", "prefill") else activity.doing
     return f"{activity.doing} {span(activity.for_s)}"

@@ -258,3 +258,24 @@ def test_accepted_tokens_seen_by_polling_are_believed_before_a_log_without_total
     work = Work(0, 1, 1.0, ((15, 5), (15, 3)))
     target = b.seen(*POLLED, *work.polls()[:-1], b.logged(2.0, generated=11))
     assert (target.totals.cycles, target.totals.plain_steps) == (2, 1)
+
+
+def test_polls_slower_than_cycles_tell_no_cycles() -> None:
+    """Every poll finds n_decoded moved: each step may hold several cycles, however regular it looks."""
+    steps = [b.step(0.62 + 0.006 * i, 4 + 2 * i, held_ms=6.0) for i in range(1, 60)]
+    target = b.seen(*POLLED, *begun(), *steps)
+    assert target.poll.merged > 40
+    assert (target.totals.cycles or 0) < 15
+
+
+def test_more_accepted_than_the_server_counted_parts() -> None:
+    facts = [
+        *POLLED,
+        b.counters(0.1, 0, 0, 0, generated=0),
+        *begun(),
+        *(b.step(0.62 + 0.02 * i, 4 + 3 * i) for i in range(1, 12)),
+    ]
+    told = b.counters(2.0, 25, 75, 4, generated=37)
+    seen = b.seen(*facts, b.idle(1.0, fill_tokens=100 + 37), told)
+    assert seen.cycle_evidence == "parted"
+    assert (seen.evidence, seen.totals.cycles, seen.totals.accepted) == ("counted", 25, 4)

@@ -26,8 +26,8 @@ def test_before_the_first_idle_read_nothing_is_compared() -> None:
     assert evidence(*LOG[:3]) == ("unconfirmed", "unconfirmed")
 
 
-def test_after_the_first_idle_read_the_first_request_is_waited_for() -> None:
-    assert b.seen(*TRACED, BASE).referee.waiting == "waiting for the first request to end"
+def test_after_the_first_idle_read_the_next_one_is_waited_for() -> None:
+    assert b.seen(*TRACED, BASE).referee.waiting == "the counters are read when the slots are idle"
 
 
 def test_counts_that_agree_make_the_captured_exact() -> None:

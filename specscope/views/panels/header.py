@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from specscope.session.state import Target
+    from specscope.session.state import Config, Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
@@ -59,7 +59,7 @@ class Header(Panel):
         part(1, _restart(target, frame.now), ink.warn)
         part(4, _model(target))
         part(3, _methods(target))
-        part(5, f"evidence {target.tier.upper()}", ink.text)
+        parts.append((5, _evidence(target, ink)))
         part(7, (target.props.build or "") if target.props is not None else "", ink.muted)
         part(8, _own_cost(frame), ink.muted)
         return parts
@@ -86,8 +86,24 @@ def _methods(target: Target) -> str:
         return "method not known"
     if not config.types:
         return "no speculation"
-    block = f" block {config.block_size}" if config.block_size is not None else ""
-    return " + ".join(t.removeprefix("draft-") for t in config.types) + block
+    return " + ".join(t.removeprefix("draft-") for t in config.types) + _limit(config)
+
+
+def _limit(config: Config) -> str:
+    """The width's limit; the drafter's block beside it where that is what limits it."""
+    n_max = config.n_max_effective if config.n_max_effective is not None else config.n_max_requested
+    block = config.block_size
+    if n_max is None:
+        return f" block {block}" if block is not None else ""
+    return f" n_max {n_max}" + (f" of block {block}" if block is not None and n_max >= block - 1 else "")
+
+
+def _evidence(target: Target, ink: Ink) -> Line:
+    """How the figures are known, then the best that the sources can give. Cycles that parted are told first."""
+    evidence = "parted" if target.cycle_evidence == "parted" else target.evidence
+    word = "none yet" if evidence == "unknown" else evidence
+    line = ink.line().add("evidence: ", ink.text).add(word, ink.bad if evidence == "parted" else ink.text)
+    return line if target.tier == "none" else line.add(f" ({target.tier})", ink.muted)
 
 
 def _restart(target: Target, now: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from specscope.views.figures import UNKNOWN, clock, decimal, milliseconds, percent, whole
+from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, milliseconds, percent, whole
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
 
@@ -47,11 +47,13 @@ def _task(r: RequestRow, ink: Ink) -> tuple[str, Style]:
 
 
 def _prompt(r: RequestRow, ink: Ink) -> tuple[str, Style]:
-    return whole(r.prompt_tokens), ink.text
+    """A running request's prompt is not known before some of it was seen."""
+    unseen = r.ended_at is None and not r.prompt_tokens
+    return (UNKNOWN if unseen else whole(r.prompt_tokens)), ink.text
 
 
 def _cached(r: RequestRow, ink: Ink) -> tuple[str, Style]:
-    return (UNKNOWN if r.cached_tokens is None else f"+{r.cached_tokens:,}"), ink.muted
+    return whole(r.cached_tokens), ink.muted
 
 
 def _generated(r: RequestRow, ink: Ink) -> tuple[str, Style]:
@@ -59,7 +61,9 @@ def _generated(r: RequestRow, ink: Ink) -> tuple[str, Style]:
 
 
 def _ttft(r: RequestRow, ink: Ink) -> tuple[str, Style]:
-    return milliseconds(r.ttft_ms), ink.text
+    """While a request runs only its slot tells when it had a token; the log's own figure comes at its end."""
+    estimated = r.ended_at is None and r.ttft_ms is not None
+    return milliseconds(r.ttft_ms) + (MARKS["estimated"] if estimated else ""), ink.text
 
 
 def _speed(r: RequestRow, ink: Ink) -> tuple[str, Style]:

@@ -49,11 +49,11 @@ def _row(slot: Slot, target: Target, ink: Ink, width: int) -> Line:
     word, style = _doing(slot, ink)
     line.left(word, 14, style if target.server == "ready" else ink.muted)
     line.left(f"task {slot.task}" if slot.busy and slot.task is not None else "", 10, ink.muted)
-    _context(line, slot, ink, max(BAR_CELLS[0], min(BAR_CELLS[1], width - 88)))
+    _context(line, slot, ink, max(BAR_CELLS[0], min(BAR_CELLS[1], width - 95)))
     mark = MARKS[target.cycle_evidence] if slot.tau is not None else ""
     for text, style in (
         (f"  tau {decimal(slot.tau, 2)}{mark}", ink.text),
-        (f"  most {whole(slot.fill_max_tokens)}", ink.muted),
+        (f"  most so far {whole(slot.fill_max_tokens)}", ink.muted),
         (f"  {whole(slot.tally_cycles)} cycles" if slot.tally_cycles else "", ink.muted),
     ):
         if line.cells + len(text) <= width:

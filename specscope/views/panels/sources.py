@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.views.figures import span, whole
 from specscope.views.widgets.panel import Panel
@@ -30,15 +30,34 @@ class Sources(Panel):
         lost = sum(s.state == "lost" for s in sources)
         said = f"{len(sources)} known" + (f", {lost} off" if lost else "")
         shown = sorted(sources, key=lambda s: s.state != "lost")[: height - 1] if len(sources) > height - 1 else sources
-        return [ink.rule("sources", width, said), *(_row(source, frame.now, ink, width) for source in shown)]
+        return [_heading(said, ink, width), *(_row(source, frame.now, ink, width) for source in shown)]
+
+
+_STATE_AT: Final = 13
+"""The column in which a row says what its source gives."""
+_STATE_CELLS: Final = 12
+
+
+def _heading(said: str, ink: Ink, width: int) -> Line:
+    """The title, with a word over what the sources give."""
+    line = ink.line().add("─ ", ink.faint).add("sources", ink.title).add(" ", ink.faint)
+    line.fill(_STATE_AT - 1, "─", ink.faint).add(" gives ", ink.muted)
+    line.fill(_STATE_AT + _STATE_CELLS, "─", ink.faint)
+    return line.add(f" {said} ", ink.muted).fill(width, "─", ink.faint)
+
+
+def _gives(source: SourceView, now: float) -> str:
+    """The tier; a source that sees no step tells other things, and has not failed."""
+    if source.state != "attached":
+        return f"off {span(now - source.since)}"
+    return "info" if source.tier == "none" else source.tier
 
 
 def _row(source: SourceView, now: float, ink: Ink, width: int) -> Line:
     attached = source.state == "attached"
     line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
-    line.left(source.name, 9, ink.text)
-    state = source.tier if attached else f"off {span(now - source.since)}"
-    line.add(" ", ink.text).left(state, 12, ink.text if attached else ink.bad)
+    line.left(source.name, 9, ink.text).add(" ", ink.text)
+    line.left(_gives(source, now), _STATE_CELLS, ink.text if attached else ink.bad)
     if source.missed:
         line.add(f" {whole(source.missed)} missed", ink.warn)
     if source.detail:

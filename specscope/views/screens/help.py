@@ -107,7 +107,7 @@ def help_lines(ink: Ink) -> list[Line]:
     rows += [ink.line(), _head("how a number is known: the mark behind it", ink)]
     rows += [_pair(MARKS[e] if e != "unknown" else UNKNOWN, meaning, ink) for e, meaning in MEANINGS.items()]
     rows += [ink.line(), _head("terms", ink)] + [_pair(term, meaning, ink) for term, meaning in TERMS]
-    return [*rows, ink.line(), ink.line().add(" ? or esc closes", ink.muted)]
+    return [*rows, ink.line(), ink.line().add(" q, ? or esc closes", ink.muted)]
 
 
 def _head(text: str, ink: Ink) -> Line:
