@@ -90,7 +90,11 @@ def test_an_empty_address_in_the_environment_sets_nothing() -> None:
         ("live_metrics_s = -1", r"\$\.live_metrics_s"),
         ("url = 3", r"\$\.url"),
         ("no_color = 3", r"\$\.no_color"),
-        ('[profile."x"]\nsampling = { min_p = "low" }', r"\$\.profile\[\.\.\.\]\.sampling"),
+        ('[profile."x"]\nsampling = { min_p = "low" }', r'profile "x": .*\$\.sampling'),
+        ('[profile."x"]\nsampling = { minp = 0 }', r'profile "x": .*\'minp\' \(did you mean min_p\?\)'),
+        ('[profile."x"]\nsampling = { temp = 1 }', r'profile "x": .*\'temp\' \(did you mean temperature\?\)'),
+        ('[profile."x"]\nsampling = { qqq = 1 }', r"profile \"x\": .*'qqq'$"),
+        ("[profile]\nx = 3", r'profile "x": '),
         ('[profile."x"]\nsampler = {}', "unknown field `sampler`"),
         ("profile = 3", r"\$\.profile"),
     ],
@@ -112,7 +116,7 @@ def test_an_error_never_shows_the_key() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named() -> None:
-    with pytest.raises(SettingsError, match=r"missing\.toml"):
+    with pytest.raises(SettingsError, match=r"^missing\.toml: No such file or directory$"):
         load_settings(Path("missing.toml"), {}, {})
     Path("binary.toml").write_bytes(b"\xff\xfe")
     with pytest.raises(SettingsError, match=r"binary\.toml"):

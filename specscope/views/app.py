@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 PAINTS_PER_S: Final = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 REPLAY_SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 NOTICE_S: Final = 3.0
+MARK_HINT: Final = "what the server does from here on: code, prose, ...; empty ends it"
 
 
 class SpecscopeApp(App[None]):
@@ -215,12 +216,15 @@ class SpecscopeApp(App[None]):
         from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
 
         if isinstance(self.screen, WatchScreen):
-            self.push_screen(Prompt("mark", "what the server does from here on: code, prose, ..."), self._marked)
+            self.push_screen(Prompt("mark", MARK_HINT), self._marked)
 
     def _marked(self, label: str | None) -> None:
-        if label:
+        if label is None:
+            return
+        marks = self.feed.session().marks
+        if label or (marks and marks[-1][1]):
             self.feed.mark(label)
-            self._say(f"marked: {label}")
+            self._say(f"marked: {label}" if label else f"mark {marks[-1][1]} ended")
 
     def action_filter(self) -> None:
         """Ask for a filter of the Cycles screen."""

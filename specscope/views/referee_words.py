@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.views.figures import decimal, percent, whole
 
@@ -29,19 +29,16 @@ def _exact(target: Target) -> str:
     """What the cycles were found equal to; the word ``exact`` is the caller's."""
     count, checks = target.referee.count, _checks(target.referee)
     if count is None:
-        when = "this server has no draft counters" if _without_counters(target.referee) else _WHEN_IDLE
-        return f"{checks}; {when}"
+        waiting = target.referee.waiting
+        return f"{checks}; {waiting if _NO_COUNTERS in waiting else _WHEN_IDLE}"
     parts = [f"cycles {whole(count.captured_cycles)} = server {whole(count.cycles)}{_later(target, count)}"]
     parts.append(f"accepted {whole(count.captured_accepted)} = {whole(count.accepted)}")
     return ", ".join([*parts, checks] if checks else parts)
 
 
-_WHEN_IDLE = "counters are compared when the slots are idle"
-
-
-def _without_counters(referee: Referee) -> bool:
-    """Whether there will never be a count: the reason given is none that waiting ends."""
-    return bool(referee.waiting) and not referee.waiting.startswith("waiting")
+_WHEN_IDLE: Final = "counters are compared when the slots are idle"
+_NO_COUNTERS: Final = "no draft counters"
+"""The one reason for having no count that time does not end."""
 
 
 def _later(target: Target, count: RefereeCount) -> str:
@@ -84,8 +81,7 @@ def _too_slow(target: Target) -> str:
         return ""
     saw, told = whole(count.captured_accepted), whole(count.accepted)
     return (
-        f"POLLING IS TOO SLOW HERE: it saw {saw} accepted, the server counted {told}: "
-        "LLAMA_TRACE=1 shows every cycle"
+        f"POLLING IS TOO SLOW HERE: it saw {saw} accepted, the server counted {told}: LLAMA_TRACE=1 shows every cycle"
     )
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import fake_server as fake
 import pytest
-from fake_server import FakeServer, Llama
+from fake_server import FakeServer
 from programs import make_recording
 
 from specscope.cli import targets
@@ -201,14 +201,41 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     assert exit_of("explain") == 0
     assert "hidden_min_p" in capsys.readouterr().out
     assert exit_of("explain", "hidden_min_p") == 0
-    assert "What to do" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert "What to do" in out
+    assert "`" not in out
 
 
-def test_a_server_that_refuses_the_key_is_named_and_not_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
-    with FakeServer(Llama().routes(), key="right") as server:
-        assert exit_of("snapshot", server.url, "--seconds", "0.05", "--json") == 0
-        out, err = capsys.readouterr()
-        assert one_line(err).startswith(f"watching {server.url} (needs_key): Invalid API Key")
-        assert "LLAMA_API_KEY" in err
-        assert out.startswith("{")
-        assert sum(server.refused.values()) == 1
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (["snapsot"], "did you mean snapshot?"),
+        (["docter", "--json"], "did you mean doctor?"),
+        (["--ascii", "rplay"], "did you mean replay?"),
+        (["gpu-box"], "a server is named HOST:PORT"),
+    ],
+    ids=" ".join,
+)
+def test_a_lone_word_is_no_host(words: list[str], hint: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of(*words) == 2
+    word = next(w for w in words if not w.startswith("-"))
+    assert one_line(capsys.readouterr().err) == f"specscope: no command {word!r} ({hint})"
+
+
+@pytest.mark.parametrize("word", ["8080", "localhost", "host:80", "host.lan", "./snapsot", "mine"])
+def test_what_may_be_a_server_or_a_file_is_no_misspelt_command(
+    word: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine").touch()
+    assert exit_of(word) == 2
+    assert "no terminal" in one_line(capsys.readouterr().err)
+
+
+def test_help_names_the_flags_of_the_screen_and_the_defaults(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("--help") == 0
+    out = capsys.readouterr().out
+    assert all(words in out for words in ("[TARGET]", "live --help", "--log", "--pid", "--no-color", "--ascii"))
+    for words, default in ((["check"], "warning"), (["replay"], "default"), (["lab", "load"], "256")):
+        assert exit_of(*words, "-h") == 0
+        assert default in capsys.readouterr().out

@@ -1,4 +1,8 @@
-"""Without LLAMA_TRACE: cycles by polling /slots, judged by a LLAMA_TRACE log that specscope is not given."""
+"""Without LLAMA_TRACE: cycles by polling /slots, judged by a LLAMA_TRACE log that specscope is not given.
+
+How many are seen depends on how busy the machine is: scripts/long/polling.py measures that. That those shown are
+true does not.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +15,6 @@ from typing import TYPE_CHECKING
 import pytest
 from watched import relay_lines, target, watch
 
-from specscope.lab.demo_load import demo_load
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
@@ -28,31 +31,28 @@ CYCLE = re.compile(r"id +\d+ \| task (\d+) \| accepted +(\d+)/")
 
 
 @pytest.mark.parametrize("size", ["quick", "paying"])
-async def test_nearly_every_cycle_is_seen_with_its_own_value(size: Size, tmp_path: Path) -> None:
+async def test_what_polling_shows_is_what_the_log_would_have_shown(size: Size, tmp_path: Path) -> None:
     log, plain = tmp_path / "server.log", tmp_path / "plain.log"
     plain.touch()
-    spec = ServerSpec(n_max=15 if size == "quick" else 3, rates=LAB_RATES, size=size)
+    spec = ServerSpec(n_max=15 if size == "quick" else 3, rates=LAB_RATES, size=size, threads=1)
     async with LabServer(spec, log_path=log) as server:
         relay = asyncio.create_task(relay_lines(log, plain, keep=_printed_without_trace))
-        async with watch(server, Settings(log=str(plain))) as pump, demo_load(server.url):
-            await asyncio.sleep(8)
+        async with watch(server, Settings(log=str(plain))) as pump:
+            await run_load(server.url, LoadPlan(requests=4, tokens=200))
         relay.cancel()
     view = target(pump)
-    last = max(cycle.task for cycle in view.cycles)  # cancelled at the end of the watch
     said: dict[int, list[int]] = defaultdict(list)
     for match in CYCLE.finditer(log.read_text(errors="replace")):
         said[int(match[1])].append(int(match[2]))
     seen: dict[int, list[int]] = defaultdict(list)
     for cycle in view.cycles:
         seen[cycle.task].append(cycle.accepted)
-    finished = {task: told for task, told in said.items() if task < last}
-    matched = sum(_matched(seen[task], told) for task, told in finished.items())
-    total = sum(len(told) for told in finished.values())
-    assert total > 200
+    matched = sum(_matched(seen[task], told) for task, told in said.items())
+    total, shown = sum(len(told) for told in said.values()), len(view.cycles)
+    assert total > 100
     assert view.cycle_evidence == "polled"
-    assert matched / total >= 0.95
-    assert view.poll.per_step is not None
-    assert view.poll.per_step < 2
+    assert matched / shown >= 0.9
+    assert matched / total >= 0.3
 
 
 def _printed_without_trace(line: bytes) -> bool:

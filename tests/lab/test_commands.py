@@ -43,6 +43,7 @@ class Serving:
     def __init__(self, process: subprocess.Popen[str]) -> None:
         self.process = process
         self.line = process.stderr.readline()
+        self.next_line = process.stderr.readline()
         (self.server,) = psutil.Process(process.pid).children()
 
     def end(self) -> tuple[int, str]:
@@ -74,6 +75,8 @@ def start_serve(tmp_path: Path) -> Iterator[StartServe]:
 def test_a_signal_ends_serving_in_order(start_serve: StartServe, number: signal.Signals) -> None:
     serving = Serving(start_serve())
     assert re.match(r"serving http://127\.0\.0\.1:\d+ \(draft-dflash, n_max 15\) log /\S+$", serving.line)
+    url = serving.line.split()[1]
+    assert serving.next_line == f"load it with: specscope lab load {url}\n"
     serving.process.send_signal(number)
     assert serving.end() == (0, "")
 

@@ -122,6 +122,14 @@ async def test_polled_cycles_have_no_width() -> None:
         assert all("—" in row and "polled" in row for row in rows(pilot)[3:-1])
 
 
+async def test_the_parts_of_a_bar_differ_without_colour() -> None:
+    async with running(StillFeed(facts.exact())) as pilot:
+        await pilot.press("2")
+        await painted(pilot)
+        assert "█ accepted ░ rejected" in rows(pilot)[1]
+        assert any("█░" in row for row in rows(pilot)[3:-1])
+
+
 async def test_replays_are_named() -> None:
     chain = [
         ev.CycleLogged(at=facts.T0 + 40, slot=0, task=900, drafted=15, accepted=5, restored=True),

@@ -119,13 +119,27 @@ async def test_m_marks_and_the_tape_shows_it() -> None:
         assert "┃prose" in text(pilot)
 
 
-async def test_escape_leaves_the_mark_unmade_and_empty_ones_are_none() -> None:
+async def test_escape_leaves_the_mark_unmade() -> None:
     feed = StillFeed(facts.exact())
     async with running(feed) as pilot:
         await pilot.press("m", *"abc", "escape")
-        await pilot.press("m", "enter")
         await painted(pilot)
         assert len(feed.session().marks) == 1
+
+
+async def test_an_empty_mark_ends_the_one_in_force_and_is_none_otherwise() -> None:
+    feed = StillFeed(facts.exact())
+    async with running(feed) as pilot:
+        await pilot.press("m")
+        await pilot.pause()
+        assert "empty ends it" in text(pilot)
+        await pilot.press("enter")
+        await painted(pilot)
+        assert [label for _, label in feed.session().marks] == ["code", ""]
+        assert "mark code ended" in rows(pilot)[-1]
+        await pilot.press("m", "enter")
+        await painted(pilot)
+        assert len(feed.session().marks) == 2
 
 
 async def test_letters_typed_into_the_mark_do_nothing_else() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import facts
 import pytest
 from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
@@ -16,7 +18,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 async def test_every_size_shows_what_matters(size: tuple[int, int]) -> None:
     async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), size=size) as pilot:
         shown = text(pilot)
-        for words in ("127.0.0.1:8080", "READY", "dflash block 16", "117.0=", "cycles 240 = server 240"):
+        for words in ("127.0.0.1:8080", "READY", "dflash n_max 15 of block 16", "117.0=", "cycles 240 = server 240"):
             assert words in shown
         for panel in ("─ cycles", "─ slots", "─ requests", "─ findings", "hidden_min_p", "--min-p 0"):
             assert panel in shown
@@ -30,7 +32,7 @@ async def test_exact_is_said_only_while_counts_agree() -> None:
         assert "NOT EXACT: cycles 180 ≠ server 222, drafted 2,532 ≠ server 3,162" in rows(pilot)[4]
         assert "=" not in rows(pilot)[2]
     async with running(StillFeed(facts.two_slots())) as pilot:
-        assert "not yet compared with the server's count: waiting for all slots to be idle once" in text(pilot)
+        assert "not yet confirmed: waiting for all slots to be idle once" in text(pilot)
         assert "205.0·" in rows(pilot)[2]
 
 
@@ -39,7 +41,7 @@ async def test_lines_missed_make_it_inexact_again() -> None:
     async with running(feed) as pilot:
         feed.tell([ev.EventsMissed(at=feed.now, source="log", count=3, reason="unreadable")])
         await painted(pilot)
-        assert "3 missed since, so not exact" in rows(pilot)[4]
+        assert "not yet confirmed: 3 missed since cycles 240 = server 240" in rows(pilot)[4]
         assert "exact:" not in rows(pilot)[4]
         assert "3 missed" in text(pilot).split("─ sources", 1)[1]
 
@@ -106,6 +108,60 @@ async def test_polled_cycles_have_no_width() -> None:
         assert "rejected" not in shown
         assert "—" in rows(pilot)[2]
         assert "53.3 %+" in rows(pilot)[3]
+
+
+async def test_small_screens_say_how_the_figures_are_known_and_what_the_bars_mean() -> None:
+    async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), size=(80, 24)) as pilot:
+        assert "dflash n_max 15 of block 16 │ evidence: exact" in rows(pilot)[0]
+        assert rows(pilot)[4].rstrip() == " exact: cycles 240 = server 240, 70 since then not yet compared"
+    async with running(StillFeed(facts.polled()), size=(80, 24), ascii=True) as pilot:
+        assert ". width not seen" in text(pilot)
+        assert "''" not in text(pilot)
+
+
+async def test_long_sentences_and_advice_take_a_second_row() -> None:
+    advice = "start the server with a longer list of flags than one row of this screen can show, and ask it again"
+    feed = StillFeed(facts.polled(ended=False), [replace(CLAMPED, advice=advice)])
+    async with running(feed, size=(80, 24)) as pilot:
+        sentence = " ".join(row.strip() for row in rows(pilot)[4:6])
+        assert sentence.endswith("not known yet: the counters are read when the slots are idle, 1.5 polls a cycle")
+        assert f"> {advice}" in " ".join(" ".join(rows(pilot)).split())
+
+
+async def test_a_prefill_keeps_the_label_of_the_figures() -> None:
+    feed = StillFeed(facts.polled())
+    async with running(feed) as pilot:
+        feed.tell([ev.SlotChanged(at=feed.now, slot=0, busy=True, task=6, fill_tokens=64, decoded=0)])
+        await painted(pilot)
+        assert rows(pilot)[1].startswith(" now prefill ")
+        assert rows(pilot)[2].startswith(" last 10 s ")
+
+
+async def test_few_steps_have_no_median() -> None:
+    load = facts.Load()
+    few = [*facts.found(), *facts.sources(), *load.begin(facts.T0 + 1, 0, 5), *load.cycles(facts.T0 + 1.4, 0, 5, 4)]
+    feed = StillFeed(few)
+    async with running(feed) as pilot:
+        assert "(" not in rows(pilot)[2]
+        feed.tell(load.cycles(feed.now, 0, 5, 20))
+        await painted(pilot)
+        assert "(" in rows(pilot)[2]
+
+
+async def test_a_running_request_shows_only_what_is_known_of_it() -> None:
+    slot = ev.SlotChanged(at=facts.T0 + 1, slot=0, n_ctx=8192, busy=True, task=6, processed_tokens=0, decoded=0)
+    async with running(StillFeed([*facts.found(), *facts.sources(), slot])) as pilot:
+        assert next(row for row in rows(pilot) if "running" in row).split()[3] == "—"
+    async with running(StillFeed(facts.exact())) as pilot:
+        assert "310 ms~" in next(row for row in rows(pilot) if "running" in row)
+        assert "310 ms~" not in next(row for row in rows(pilot) if "finished" in row)
+
+
+async def test_a_source_without_a_tier_has_not_failed() -> None:
+    gives = ev.SourceAttached(at=facts.T0, target="t0", source="process", tier="none", detail="pid 4242")
+    async with running(StillFeed([*facts.exact(), gives])) as pilot:
+        assert "─ sources ── gives ─" in text(pilot)
+        assert any(row.split()[:3] == ["●", "process", "info"] for row in rows(pilot))
 
 
 async def test_polled_before_the_first_count() -> None:

@@ -14,7 +14,7 @@ from specscope.views.frame import Activity, activity_of
 from specscope.views.ink import ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.themes import CYCLE, OWN
-from specscope.views.widgets.line import Line, ascii_cells, shorten
+from specscope.views.widgets.line import Line, ascii_cells, shorten, wrapped
 from specscope.views.widgets.runs import runs
 
 PLAIN = Style()
@@ -59,6 +59,13 @@ def test_cut_texts_show_it() -> None:
     assert shorten("abcdef", 4) == "abc…"
     assert shorten("abc", 4) == "abc"
     assert shorten("abc", 0) == ""
+
+
+def test_long_texts_break_between_words() -> None:
+    assert wrapped("one two three", 20, 2) == ["one two three"]
+    assert wrapped("one two three", 7, 2) == ["one two", "three"]
+    assert wrapped("one two three four", 7, 2) == ["one two", "three four"]
+    assert wrapped("unbroken", 4, 2) == ["unbroken"]
 
 
 def test_runs_join_neighbours() -> None:

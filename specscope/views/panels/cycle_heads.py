@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.views.figures import whole
-from specscope.views.widgets.cycle_rows import cycle_heading
+from specscope.views.widgets.cycle_rows import ACCEPTED, REJECTED, cycle_heading
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -43,4 +43,9 @@ class CycleHeads(Panel):
             line.add(f"  filter: {condition}  ", ink.warn).add(f"{whole(shown)} match, esc shows all", ink.text)
         if not following:
             line.add("  ", ink.text).add(" SCROLLED BACK ", ink.badge).add(" end: follow", ink.muted)
+        legend = ink.line()
+        for character, word, style in ((ACCEPTED, "accepted", ink.accepted), (REJECTED, "rejected", ink.muted)):
+            legend.add(character, style).add(f" {word} ", ink.muted)
+        if line.cells + legend.cells + 1 <= width:
+            line.fill(width - legend.cells, " ", ink.text).append(legend)
         return [line, cycle_heading(ink, width)]

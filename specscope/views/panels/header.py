@@ -19,6 +19,10 @@ if TYPE_CHECKING:
 
 RESTART_SHOWN_S: Final = 600.0
 """A restart is told this long with its age; the epoch's number stays."""
+BLOCK_RANK: Final = 4
+"""The drafter's block: it stands behind the limit of the width, and gives way before it."""
+TIER_RANK: Final = 7
+"""The best that the sources can give: it stands behind the evidence, and gives way before it."""
 
 
 class Header(Panel):
@@ -30,11 +34,10 @@ class Header(Panel):
         parts = self._parts(frame, ink)
         right = ink.line().add(f" {clock(frame.now)} ", ink.strong)
         room = width - right.cells
-        while len(parts) > 1 and sum(line.cells + 3 for _, line in parts) - 2 > room:
+        line = _joined(parts, ink)
+        while len(parts) > 1 and line.cells > room:
             parts.remove(max(reversed(parts), key=lambda part: part[0]))
-        line = ink.line().add(" ", ink.text)
-        for number, (_, part) in enumerate(parts):
-            line.add(" " if number == 1 else " │ " if number else "", ink.faint).append(part)
+            line = _joined(parts, ink)
         return [line.fill(room, " ", ink.text).append(right)]
 
     def _parts(self, frame: Frame, ink: Ink) -> list[tuple[int, Line]]:
@@ -57,12 +60,23 @@ class Header(Panel):
         part(0, " PAUSED " if frame.paused else "", ink.badge)
         part(0, " ENDED " if frame.session.ended else "", ink.badge)
         part(1, _restart(target, frame.now), ink.warn)
-        part(4, _model(target))
+        part(5, _model(target))
         part(3, _methods(target))
-        parts.append((5, _evidence(target, ink)))
-        part(7, (target.props.build or "") if target.props is not None else "", ink.muted)
-        part(8, _own_cost(frame), ink.muted)
+        part(BLOCK_RANK, _block(target))
+        parts.append((3, _evidence(target, ink)))
+        part(TIER_RANK, f"({target.tier})" if target.tier != "none" else "", ink.muted)
+        part(8, (target.props.build or "") if target.props is not None else "", ink.muted)
+        part(9, _own_cost(frame), ink.muted)
         return parts
+
+
+def _joined(parts: list[tuple[int, Line]], ink: Ink) -> Line:
+    """The parts in one row; the second belongs to the first, block and tier to what stands before them."""
+    line = ink.line().add(" ", ink.text)
+    for number, (rank, part) in enumerate(parts):
+        close = number == 1 or rank in (BLOCK_RANK, TIER_RANK)
+        line.add("" if not number else " " if close else " │ ", ink.faint).append(part)
+    return line
 
 
 def _where(frame: Frame, target: Target) -> str:
@@ -90,20 +104,26 @@ def _methods(target: Target) -> str:
 
 
 def _limit(config: Config) -> str:
-    """The width's limit; the drafter's block beside it where that is what limits it."""
     n_max = config.n_max_effective if config.n_max_effective is not None else config.n_max_requested
-    block = config.block_size
-    if n_max is None:
-        return f" block {block}" if block is not None else ""
-    return f" n_max {n_max}" + (f" of block {block}" if block is not None and n_max >= block - 1 else "")
+    return f" n_max {n_max}" if n_max is not None else ""
+
+
+def _block(target: Target) -> str:
+    """The drafter's block, where it is what limits the width, or nothing else is known to."""
+    config = target.config
+    if not config.types or config.block_size is None:
+        return ""
+    limit = _limit(config)
+    if not limit:
+        return f"block {config.block_size}"
+    return f"of block {config.block_size}" if limit == f" n_max {config.block_size - 1}" else ""
 
 
 def _evidence(target: Target, ink: Ink) -> Line:
-    """How the figures are known, then the best that the sources can give. Cycles that parted are told first."""
+    """How the figures are known. Cycles that parted are told before anything that is right."""
     evidence = "parted" if target.cycle_evidence == "parted" else target.evidence
     word = "none yet" if evidence == "unknown" else evidence
-    line = ink.line().add("evidence: ", ink.text).add(word, ink.bad if evidence == "parted" else ink.text)
-    return line if target.tier == "none" else line.add(f" ({target.tier})", ink.muted)
+    return ink.line().add("evidence: ", ink.text).add(word, ink.bad if evidence == "parted" else ink.text)
 
 
 def _restart(target: Target, now: float) -> str:

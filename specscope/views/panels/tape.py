@@ -72,7 +72,7 @@ def _slots_shown(cycles: tuple[Cycle, ...], count: int) -> list[int]:
 
 
 def _dividers(frame: Frame, target: Target) -> list[Divider]:
-    dividers = [Divider(at, printable(label)[:LABEL_CELLS]) for at, label in frame.session.marks]
+    dividers = [Divider(at, printable(label)[:LABEL_CELLS] or "end") for at, label in frame.session.marks]
     dividers += [Divider(at, "restart") for at in target.restarts]
     return sorted(dividers, key=lambda d: d.at)
 
@@ -95,16 +95,28 @@ def _title(frame: Frame, target: Target, counts: list[str], ink: Ink, width: int
     line = ink.line().add("─ ", ink.faint).add("cycles ", ink.title).add(said, ink.text).add(" ", ink.faint)
     if frame.activity.stale and frame.activity.for_s is not None:
         line.add(f"last one {span(frame.now - target.cycles[-1].at)} ago ", ink.warn)
-    legend = ink.line().add(" █", ink.accepted).add(" accepted ", ink.muted)
-    shown = target.cycles[-width:]
-    if any(c.drafted is not None for c in shown):
-        legend.add("░" if ink.ascii or not ink.colour else "█", ink.rejected).add(" rejected ", ink.muted)
-    if any(c.drafted is None for c in shown):
-        legend.add("┊", ink.muted).add(" width not seen ", ink.muted)
-    legend.add("┼", ink.text).add(" request", ink.muted)
-    if line.cells + legend.cells + 2 > width:
+    legend = _legend(target.cycles[-width:], ink, width - line.cells - 2)
+    if not legend.cells:
         return line.fill(width, "─", ink.faint)
     return line.fill(width - legend.cells - 1, "─", ink.faint).append(legend).add(" ", ink.faint)
+
+
+def _legend(shown: tuple[Cycle, ...], ink: Ink, room: int) -> Line:
+    """What the bars are drawn with; where not all fits, the least obvious words stay."""
+    unseen = any(c.drafted is None for c in shown)
+    shade = "░" if ink.ascii or not ink.colour else "█"
+    entries = [
+        (2, "█", ink.accepted, "accepted"),
+        *([(1, shade, ink.rejected, "rejected")] if any(c.drafted is not None for c in shown) else []),
+        *([(0, "┊", ink.muted, "width not seen")] if unseen else []),
+        (3, "┼", ink.text, "request"),
+    ]
+    while entries and sum(len(word) + 3 for _, _, _, word in entries) > room:
+        entries.remove(max(entries, key=lambda entry: entry[0]))
+    legend = ink.line()
+    for _, character, style, word in entries:
+        legend.add(" ", ink.faint).add(character, style).add(f" {word}", ink.muted)
+    return legend
 
 
 def _with_axis(row: Strip, scale: Scale, y: int, ink: Ink) -> Strip:

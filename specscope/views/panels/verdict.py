@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+from rich.cells import cell_len
 
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
 from specscope.views.referee_words import referee_sentence
 from specscope.views.server_words import activity_words, state_sentence, state_style
+from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -32,7 +35,7 @@ class _Figure:
 
 
 class Verdict(Panel):
-    """Four rows: headings, the last seconds, all since the start, and the referee's sentence."""
+    """Headings, the last seconds, all since the start, and the referee's sentence, which may take two rows."""
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """The rows; the middle two only where there is room for all."""
@@ -42,15 +45,28 @@ class Verdict(Panel):
         speculating = frame.speculating
         figures = _fitting(_figures(target, speculating=speculating), width)
         rows = [
-            _heads(figures, ink),
+            _heads(frame, figures, ink),
             _numbers("now", frame, figures, ink),
             _numbers("total", frame, figures, ink),
-            _sentence(target, ink, speculating=speculating),
         ]
-        return [*rows[: height - 1], rows[-1]] if height < len(rows) else [*rows]
+        room = min(SENTENCE_MOST, max(1, height - len(rows)))
+        return [*rows[: height - room], *_sentence(target, ink, width, room, speculating=speculating)]
 
 
-_LABEL = 14
+SENTENCE_MOST: Final = 2
+"""Rows that the sentence may take."""
+
+_LABEL: Final = 14
+_ENOUGH: Final = 8
+"""Steps that a median of the time between them needs before it is shown."""
+
+
+def rows_wanted(frame: Frame, width: int) -> int:
+    """How many rows show everything: the sentence takes a second one where it is too long for one."""
+    if frame.target is None:
+        return 4
+    said, _ = _said(frame.target, width, speculating=frame.speculating)
+    return 3 + len(wrapped(said, _sentence_cells(width), SENTENCE_MOST))
 
 
 def _figures(target: Target, *, speculating: bool | None) -> list[_Figure]:
@@ -87,7 +103,7 @@ def _fitting(figures: list[_Figure], width: int) -> list[_Figure]:
 
 
 def _cycle_ms(rates: Rates) -> str:
-    if rates.cycle_ms is None:
+    if rates.cycle_ms is None or rates.steps < _ENOUGH:
         return UNKNOWN
     return f"{decimal(rates.cycle_ms)} ({decimal(rates.cycle_ms_p95)})"
 
@@ -100,8 +116,10 @@ def _n_max(config: Config) -> str:
     return whole(force if force is not None else asked)
 
 
-def _heads(figures: list[_Figure], ink: Ink) -> Line:
-    line = ink.line().add("".ljust(_LABEL), ink.muted)
+def _heads(frame: Frame, figures: list[_Figure], ink: Ink) -> Line:
+    """The headings; over the rolling figures' label a prefill is told, while they stay those of the last steps."""
+    prefill = frame.activity.doing == "prefill"
+    line = ink.line().add((" now prefill" if prefill else "").ljust(_LABEL), ink.warn if prefill else ink.muted)
     for figure in figures:
         line.right(figure.head, figure.width, ink.muted).add(" ", ink.muted)
     return line
@@ -136,13 +154,42 @@ def _rolling(target: Target) -> Evidence:
     return target.cycle_evidence if target.cycle_evidence != "unknown" else "polled"
 
 
-def _sentence(target: Target, ink: Ink, *, speculating: bool | None) -> Line:
+_EXACT: Final = "exact: "
+
+
+def _said(target: Target, width: int, *, speculating: bool | None) -> tuple[str, bool]:
+    """The sentence in full, and whether it is loud; where all is exact, only as much of it as one row takes."""
     trouble = state_sentence(target)
     if trouble:
-        return ink.line().add(" ", ink.text).add(f" {trouble} ", state_style(target.server, ink))
+        return trouble, True
     sentence, loud = referee_sentence(target, speculating=speculating)
-    line = ink.line().add(" ", ink.text)
-    if loud:
-        return line.add(f" {sentence} ", ink.alarm)
     exact = target.cycle_evidence == "exact" and speculating is not False
-    return line.add("exact: " if exact else "", ink.good).add(sentence, ink.text)
+    if not exact:
+        return sentence, loud
+    said = _EXACT + sentence
+    while cell_len(said) > _sentence_cells(width) and ", " in said:
+        said = said.rsplit(", ", 1)[0]
+    return said, loud
+
+
+def _sentence_cells(width: int) -> int:
+    """Cells of the sentence: it stands in one blank, and a loud one in two on either side."""
+    return max(1, width - 4)
+
+
+def _sentence(target: Target, ink: Ink, width: int, room: int, *, speculating: bool | None) -> list[Line]:
+    said, loud = _said(target, width, speculating=speculating)
+    style = ink.text
+    if loud:
+        style = ink.alarm if target.server == "ready" else state_style(target.server, ink)
+    lines: list[Line] = []
+    for number, text in enumerate(wrapped(said, _sentence_cells(width), room)):
+        line = ink.line().add(" ", ink.text)
+        if loud:
+            line.add(f" {text} ", style)
+        elif not number and text.startswith(_EXACT):
+            line.add(_EXACT, ink.good).add(text.removeprefix(_EXACT), style)
+        else:
+            line.add(text, style)
+        lines.append(line)
+    return lines

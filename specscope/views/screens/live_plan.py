@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from textual.geometry import Region
 
-from specscope.views.panels.findings import rows_per_finding
+from specscope.views.panels.findings import rows_of, worst_first
+from specscope.views.panels.verdict import rows_wanted
 from specscope.views.widgets.tape import useful_rows
 
 if TYPE_CHECKING:
@@ -16,7 +17,6 @@ if TYPE_CHECKING:
     from specscope.views.frame import Frame
 
 HEADER: Final = 1
-VERDICT: Final = 4
 KEYS: Final = 1
 TWO_COLUMNS: Final = 100
 """From this width on, panels stand side by side."""
@@ -51,7 +51,7 @@ class Band:
 
 def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     """The region of every panel that is shown; a panel that is not in it is hidden."""
-    verdict = min(VERDICT, max(1, height - HEADER - KEYS - 8))
+    verdict = min(rows_wanted(frame, width), max(1, height - HEADER - KEYS - 8))
     places = {"header": Region(0, 0, width, HEADER), "verdict": Region(0, HEADER, width, verdict)}
     y = HEADER + verdict
     bands = _bands(width, height, frame)
@@ -96,8 +96,8 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         charts = ("positions", "lengths") if two else ("positions",)
         bands["charts"] = Band(charts, 6, CHART_IDEAL)
     if frame.findings:
-        per = rows_per_finding(width)
-        bands["findings"] = Band(("findings",), 1 + per, 1 + per * len(frame.findings), per)
+        rows = [rows_of(finding, width) for finding in worst_first(frame.findings)]
+        bands["findings"] = Band(("findings",), 1 + rows[0], 1 + sum(rows))
     return bands
 
 

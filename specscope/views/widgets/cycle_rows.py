@@ -11,7 +11,6 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from specscope.views.figures import UNKNOWN, clock, decimal, whole
-from specscope.views.widgets.bars import level_bar
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
 
 if TYPE_CHECKING:
@@ -27,6 +26,8 @@ if TYPE_CHECKING:
 
 CACHED_ROWS: Final = 512
 BAR_MOST: Final = 64
+ACCEPTED, REJECTED, UNSEEN = "█░┊"
+"""What bars are drawn with: they tell the parts apart also without colour."""
 BARE: Final = 64
 """Narrower than this the bar gives way before the figures."""
 
@@ -148,12 +149,12 @@ def cycle_line(cycle: Cycle, ink: Ink, width: int, top: int) -> Line:
         return line
     line.add("  ", ink.text)
     if cycle.drafted is None:
-        level_bar(line, cycle.accepted / top, cells, ink.accepted, ink.faint)
+        full = round(cycle.accepted / top * cells)
+        line.add(ACCEPTED * full, ink.accepted).add(UNSEEN * (cells - full), ink.faint)
         return line.add(" width not seen", ink.muted) if width - line.cells > 15 else line  # noqa: PLR2004  its length
     full = round(cycle.accepted / top * cells)
     drafted = round(cycle.drafted / top * cells)
-    rejected = "█" if ink.colour and not ink.ascii else "░"
-    return line.add("█" * full, ink.accepted).add(rejected * (drafted - full), ink.rejected)
+    return line.add(ACCEPTED * full, ink.accepted).add(REJECTED * (drafted - full), ink.muted)
 
 
 def _number(c: Cycle, ink: Ink) -> tuple[str, Style]:

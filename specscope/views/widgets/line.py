@@ -28,7 +28,7 @@ _TWINS: Final = str.maketrans(
         "┌": "+",
         "┐": "+",
         "┘": "+",
-        "┊": "'",
+        "┊": ".",
         "█": "#",
         "▉": "#",
         "▊": "#",
@@ -44,7 +44,7 @@ _TWINS: Final = str.maketrans(
         "▃": " ",
         "▂": " ",
         "▁": " ",
-        "░": ".",
+        "░": ":",
         "✖": "X",
         "●": "*",
         "○": "o",
@@ -137,3 +137,19 @@ def shorten(text: str, width: int) -> str:
     if cell_len(text) <= width:
         return text
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
+
+
+def wrapped(text: str, width: int, most: int) -> list[str]:
+    """Text in at most so many rows of ``width`` cells, broken between words; the last row keeps all that is left."""
+    rows: list[str] = []
+    rest = text
+    while len(rows) < most - 1 and cell_len(rest) > width:
+        fits = 0
+        for place, character in enumerate(rest):
+            if character == " " and cell_len(rest[:place]) <= width:
+                fits = place
+        if not fits:
+            break
+        rows.append(rest[:fits])
+        rest = rest[fits + 1 :]
+    return [*rows, rest]
