@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, cast
@@ -153,7 +154,9 @@ def _check_profiles(profiles: object, path: Path | None) -> None:
             profile = msgspec.convert(fields, Profile, strict=False)
         except msgspec.ValidationError as error:
             raise SettingsError(f"{where}: {error}") from error
-        for key in profile.sampling:
+        for key, value in profile.sampling.items():
+            if not math.isfinite(value):
+                raise SettingsError(f"{where}: {key} = {value} is no value")
             if key not in SAMPLING_NAMES:
                 like = difflib.get_close_matches(key, SAMPLING_NAMES, 1, LEAST_LIKENESS)
                 hint = f" (did you mean {like[0]}?)" if like else ""

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the result is the exit status. Messages go to stderr, results alone to stdout."""
     args = parse(sys.argv[1:] if argv is None else argv)
+    if sys.stdout is None:  # pyright: ignore[reportUnnecessaryComparison]  None when it was closed before the start
+        sys.stderr.write("specscope: stdout is closed: there is nowhere to write the result\n")
+        return USAGE
     try:
         # Each command's imports are paid by that command alone: Textual takes half a second.
         command = importlib.import_module(f"specscope.cli.{args.command}")
@@ -33,6 +36,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         # The reader went away (| head): nobody is left to tell, and closing stdout must not complain again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return OK
+    except OSError as error:  # a full disk behind stdout, a closed stdout
+        sys.stderr.write(f"specscope: cannot write the result: {error.strerror or error}\n")
+        return USAGE
     except KeyboardInterrupt:
         return INTERRUPTED
     return status

@@ -200,7 +200,7 @@ def _signals() -> Generator[asyncio.Event]:
         return
     loop = asyncio.get_running_loop()
     told = asyncio.Event()
-    handled = [s for s in (signal.SIGINT, signal.SIGTERM) if _handle(loop, s, told)]
+    handled = [s for s in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP) if _handle(loop, s, told)]
     _told.set(told)
     try:
         yield told

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specscope.events.fact import Fact
+from specscope.events.fact import Count, Fact, Small
 
 
 class RequestLaunched(Fact, frozen=True, kw_only=True, tag="launch"):
@@ -19,10 +19,10 @@ class CycleLogged(Fact, frozen=True, kw_only=True, tag="cycle"):
     verify the accepted part again. ``stamp_us`` is the line's own stamp, microseconds since the server started.
     """
 
-    slot: int
-    task: int
-    drafted: int
-    accepted: int
+    slot: Small
+    task: Count
+    drafted: Small
+    accepted: Small
     restored: bool = False
     stamp_us: int | None = None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specscope.events.fact import Fact, Json, ServerState
+from specscope.events.fact import Count, Fact, Json, ServerState, Small
 
 
 class ServerChanged(Fact, frozen=True, kw_only=True, tag="server"):
@@ -65,9 +65,9 @@ class SlotStepped(Fact, frozen=True, kw_only=True, tag="step"):
     ``held_ms``: how long before this poll it was last seen unmoved: two cycles can hide only in a long one.
     """
 
-    slot: int
-    task: int
-    decoded: int
+    slot: Small
+    task: Count
+    decoded: Count
     fill_tokens: int | None = None
     held_ms: float | None = None
 

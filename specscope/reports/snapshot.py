@@ -109,7 +109,7 @@ def _speculation(target: Target) -> Json:
         "cycles": totals.cycles,
         "plain_steps": totals.plain_steps,
         "generated_tokens": totals.generated,
-        "referee": _referee(referee),
+        "referee": _referee(referee, polled=totals.evidence == "counted"),
         "by_method": None,
         "by_slot": [
             {"slot": s.id, "cycles": s.tally_cycles, "steps": s.tally_steps, "tau": s.tau}
@@ -145,7 +145,7 @@ def _completeness(target: Target) -> float | None:
     return count.captured_cycles / count.cycles if count is not None and count.cycles else None
 
 
-def _referee(referee: Referee) -> Json:
+def _referee(referee: Referee, *, polled: bool) -> Json:
     count = referee.count
     return {
         "cycles": count.cycles if count else None,
@@ -154,7 +154,7 @@ def _referee(referee: Referee) -> Json:
         "captured_cycles": count.captured_cycles if count else None,
         "captured_drafted_tokens": count.captured_drafted if count else None,
         "captured_accepted_tokens": count.captured_accepted if count else None,
-        "agrees": count.agrees if count else None,
+        "agrees": count.agrees if count and not polled else None,
         "requests_checked": referee.requests_checked,
         "requests_parted": referee.requests_parted,
         "missed": referee.missed,

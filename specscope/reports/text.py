@@ -25,7 +25,12 @@ UNKNOWN: Final = "—"
 
 def summary(session: Session) -> str:
     """A few lines per target: what was seen."""
-    return "\n".join("\n".join(_target(t)) for t in session.targets) or "nothing was seen"
+    return "\n".join(printable(line) for t in session.targets for line in _target(t)) or "nothing was seen"
+
+
+def printable(text: str) -> str:
+    """Text from outside on one line, without what a terminal would obey."""
+    return text if text.isprintable() else "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _target(target: Target) -> list[str]:
@@ -63,6 +68,8 @@ def referee_sentence(target: Target) -> str:
             f"polling is too slow here: it saw {count.captured_accepted:,} accepted, the server counted "
             f"{count.accepted:,}; LLAMA_TRACE=1 shows every cycle"
         )
+    if target.evidence == "counted" and not target.poll.completeness and count is not None and count.cycles:
+        return f"the server counted {count.cycles:,} cycles; polling could tell none of them apart"
     if target.cycle_evidence == "polled" and target.poll.completeness is not None and count is not None:
         polls = f", {target.poll.per_step:.1f} polls a step" if target.poll.per_step is not None else ""
         return f"polled {target.poll.completeness:.1%} of the server's {count.cycles:,} cycles{polls}"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from specscope.session.request import Request
     from specscope.session.state import CycleSource
 
+MAX_WIDTH: Final = 4096
+"""More than any method drafts: n-gram tables go to 64 by default."""
+
 CYCLES_KEPT: Final = 4096
 
 
@@ -76,7 +79,12 @@ class CycleBook(RequestBook):
         *,
         replayed: bool = False,
     ) -> None:
-        """Count one cycle, told by ``seen_by``, unless a stronger source tells this request."""
+        """Count one cycle, told by ``seen_by``, unless a stronger source tells this request.
+
+        A length no draft can have (the server keeps it in 16 bits) is garbage and tells nothing.
+        """
+        if not 0 <= accepted <= MAX_WIDTH or not (drafted is None or 0 <= drafted <= MAX_WIDTH):
+            return
         if request.seen_by != seen_by:
             if request.outranks(seen_by):
                 return

@@ -19,6 +19,10 @@ to about 4 % (standard deviation of an accepted length is near its mean)."""
 MAX_STEPS: Final = 4096
 
 
+MERGED_SHARE: Final = 0.5
+"""Of the window's tokens: when more came in polled steps that may hold several cycles, no tau is told."""
+
+
 class Gain(NamedTuple):
     """Tokens gained at once by one request: a cycle (drafted may be -1 for unseen), or plain steps.
 
@@ -57,6 +61,8 @@ class Window:
         span = _union_s(timed)
         tokens = sum(g.tokens for g in timed) + sum(g.tokens for g in recent if g.gap_ms is None and g.drafted is None)
         steps = sum(g.steps for g in recent)
+        merged = sum(g.tokens for g in recent if not g.steps)
+        told = merged <= MERGED_SHARE * tokens  # else the steps that could be told are too few to speak for all
         cycles = [g for g in recent if g.accepted is not None]
         accepted = sum(g.accepted or 0 for g in cycles)
         widths = [g.drafted for g in cycles if g.drafted is not None and g.drafted >= 0]
@@ -65,8 +71,8 @@ class Window:
         drafted = sum(widths)
         return Rates(
             tok_s=tokens / span if span > 0 else None,
-            tau=sum(g.tokens for g in recent if g.steps) / steps if steps else None,
-            tau_draft=1 + accepted / len(cycles) if cycles else None,
+            tau=sum(g.tokens for g in recent if g.steps) / steps if steps and told else None,
+            tau_draft=1 + accepted / len(cycles) if cycles and told else None,
             acceptance=accepted / drafted if widths_known and drafted else None,
             width_mean=drafted / len(widths) if widths_known and widths else None,
             cycle_ms=_quantile(gaps, 0.5),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, cast
 
 from specscope.events import EventsMissed, PollSampled
 from specscope.sources.answers import Answer, error_message, shorten
-from specscope.sources.pace import Pace
+from specscope.sources.pace import MIN_WAIT_S, Pace
 from specscope.sources.slots_json import read_slots
 
 if TYPE_CHECKING:
@@ -175,13 +175,14 @@ class SlotPoller:
         if facts or first:
             self.deliver(facts)
         quiet_since = self.last_busy if self.last_busy is not None else self.idle_since
-        return self.pace.wait_s(
+        wait = self.pace.wait_s(
             busy=busy,
             moved=self.watch.moved,
             decoding=self.watch.decoding,
             speculative=self.watch.speculative,
             idle_s=at - (quiet_since if quiet_since is not None else at),
         )
+        return max(MIN_WAIT_S, wait - (at - asked_at)) if busy else wait  # the next answer takes as long as this one
 
     def _failed(self, answer: Answer) -> float | None:
         """No slots in an answer. A single bad one between good ones is passed over and counted."""

@@ -79,8 +79,8 @@ def test_a_merged_step_still_moves_the_clock_of_its_request() -> None:
 
 
 def test_the_tokens_of_a_merged_step_count_for_speed_and_not_for_tau() -> None:
-    rates = b.seen(*POLLED, *begun(), b.step(0.66, 16, held_ms=39.0), b.step(0.68, 22)).rates
-    assert rates.tok_s == pytest.approx((3 + 12 + 6) / 0.08, rel=1e-4)
+    rates = b.seen(*POLLED, *begun(), b.step(0.66, 9, held_ms=39.0), b.step(0.68, 15)).rates
+    assert rates.tok_s == pytest.approx((3 + 5 + 6) / 0.08, rel=1e-4)
     assert (rates.tau, rates.steps) == (4.5, 2)
     assert rates.cycle_ms == pytest.approx(20.0)
 
@@ -279,3 +279,14 @@ def test_more_accepted_than_the_server_counted_parts() -> None:
     seen = b.seen(*facts, b.idle(1.0, fill_tokens=100 + 37), told)
     assert seen.cycle_evidence == "parted"
     assert (seen.evidence, seen.totals.cycles, seen.totals.accepted) == ("counted", 25, 4)
+
+
+def test_no_tau_is_told_when_most_tokens_came_in_steps_that_cannot_be_split() -> None:
+    rates = b.seen(*POLLED, *begun(), b.step(0.66, 34, held_ms=39.0), b.step(0.68, 40)).rates
+    assert (rates.tau, rates.tau_draft) == (None, None)
+    assert rates.tok_s == pytest.approx((3 + 30 + 6) / 0.08, rel=1e-4)
+
+
+def test_a_length_no_draft_can_have_tells_nothing() -> None:
+    target = b.seen(b.cycle(1.0, w=15, a=5), b.cycle(1.1, w=15, a=10**9))
+    assert target.totals.histogram == (0, 0, 0, 0, 0, 1)
