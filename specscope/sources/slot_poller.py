@@ -36,6 +36,9 @@ LATE_S: Final = TIMEOUT_S + 1.0
 CONNECT_S: Final = 2.0
 """For the connection alone: nothing can break it off, and a watch must be able to end."""
 
+PROMPT_SHARE: Final = 0.15
+"""Of the cycle time: an answer this quick is what the pace was measured with."""
+
 MAX_BODY: Final = 8 << 20
 SAMPLE_EVERY_S: Final = 1.0
 BAD_WAIT_S: Final = 0.1
@@ -182,7 +185,9 @@ class SlotPoller:
             speculative=self.watch.speculative,
             idle_s=at - (quiet_since if quiet_since is not None else at),
         )
-        return max(MIN_WAIT_S, wait - (at - asked_at)) if busy else wait  # the next answer takes as long as this one
+        # An answer that takes long delays the look: the next one is asked for that much earlier.
+        late = at - asked_at - PROMPT_SHARE * (self.pace.cycle_s or 0.0)
+        return max(MIN_WAIT_S, wait - late) if busy and late > 0 else wait
 
     def _failed(self, answer: Answer) -> float | None:
         """No slots in an answer. A single bad one between good ones is passed over and counted."""
