@@ -42,7 +42,7 @@ def test_the_demo_without_a_trace_polls() -> None:
     body = json.loads(done.stdout)["speculation"]
     assert body["cycle_evidence"] == "polled"
     assert body["evidence"] == "counted"
-    assert 0.5 < body["cycle_completeness"] <= 1
+    assert 0.25 < body["cycle_completeness"] <= 1
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])

@@ -80,7 +80,7 @@ async def test_totals_are_the_counters_and_the_tape_moves() -> None:
     )
     assert seen.totals.drafted == sum((o.timings or {})["draft_n"] for o in outcomes)
     assert seen.totals.generated == sum(o.generated or 0 for o in outcomes)
-    assert len(seen.cycles) > count.cycles / 2
+    assert len(seen.cycles) > count.cycles / 4
     assert all(c.drafted is None and c.seen_by == "polled" for c in seen.cycles)
     assert seen.totals.survival
     log = next(s for s in seen.sources if s.name == "log")
