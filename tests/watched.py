@@ -9,6 +9,8 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 from specscope.cli.targets import LiveTarget
 from specscope.cli.watching import watching
 from specscope.settings import Settings
@@ -47,6 +49,15 @@ async def relay_lines(source: Path, copy: Path, *, keep: Callable[[bytes], bool]
                 if keep(rest):
                     write.write(rest)
                 rest = b""
+
+
+async def until(true: Callable[[], bool], what: str) -> None:
+    """Wait until something is true; a test in which it never is fails."""
+    for _ in range(400):
+        if true():
+            return
+        await asyncio.sleep(0.05)
+    pytest.fail(f"never: {what}")
 
 
 def older_build() -> Path | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from specscope import __version__
 from specscope.cli.common import settings_of
 from specscope.cli.exits import FINDINGS, OK
-from specscope.cli.pump import Pump
+from specscope.cli.pump import played
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.findings.rule import SEVERITIES
@@ -20,6 +20,7 @@ from specscope.reports.text import findings_markdown, findings_text
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from specscope.cli.pump import Pump
     from specscope.cli.targets import LiveTarget
     from specscope.settings import Settings
 
@@ -28,7 +29,7 @@ def run(args: Namespace) -> int:
     """Print the findings; exit 1 when one is at or above ``--fail-on``."""
     settings = settings_of(args)
     target = resolve(args.target, args.pid, settings.url)
-    pump = _played(target, settings) if isinstance(target, Recording) else asyncio.run(_watch(args, target, settings))
+    pump = played(target, settings) if isinstance(target, Recording) else asyncio.run(_watch(args, target, settings))
     diagnosis = pump.diagnosis()
     if args.json:
         found = {
@@ -45,13 +46,6 @@ def run(args: Namespace) -> int:
         sys.stdout.write(findings_text(diagnosis) + "\n")
     least = SEVERITIES.index(args.fail_on)
     return FINDINGS if any(SEVERITIES.index(f.severity) >= least for f in diagnosis.findings) else OK
-
-
-def _played(recording: Recording, settings: Settings) -> Pump:
-    pump = Pump(settings, None)
-    for event in recording.events():
-        pump.emit(event)
-    return pump
 
 
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> Pump:

@@ -18,17 +18,15 @@ if TYPE_CHECKING:
     from specscope.settings import Settings
 
 
-class LiveFeed:
-    """A live watch of one or more servers."""
+class _PumpedFeed:
+    """What both feeds show: the state of their pump, and what the rules find in the state last asked for."""
 
-    def __init__(self, targets: list[LiveTarget], settings: Settings) -> None:
-        self._clock = Clock()
-        self.pump = Pump(settings, self._clock)
-        self._watches = make_watches(targets, self._clock, settings)
+    def __init__(self, pump: Pump) -> None:
+        self.pump = pump
         self._shown: Session | None = None
 
     def session(self) -> Session:
-        """The state now."""
+        """The state now; of a replay, at the last fact played."""
         self._shown = self.pump.session()
         return self._shown
 
@@ -39,6 +37,15 @@ class LiveFeed:
     def reset(self) -> None:
         """Start all counts anew."""
         self.pump.fold.reset()
+
+
+class LiveFeed(_PumpedFeed):
+    """A live watch of one or more servers."""
+
+    def __init__(self, targets: list[LiveTarget], settings: Settings) -> None:
+        self._clock = Clock()
+        super().__init__(Pump(settings, self._clock))
+        self._watches = make_watches(targets, self._clock, settings)
 
     def mark(self, label: str) -> None:
         """Name what the server does from here on."""
@@ -49,26 +56,12 @@ class LiveFeed:
         await run_sources(self._watches, self._clock, self.pump)
 
 
-class ReplayFeed:
+class ReplayFeed(_PumpedFeed):
     """A recording, played."""
 
     def __init__(self, recording: Recording, settings: Settings, speed: float) -> None:
-        self.pump = Pump(settings, None)
+        super().__init__(Pump(settings, None))
         self._source = ReplaySource(recording, speed)
-        self._shown: Session | None = None
-
-    def session(self) -> Session:
-        """The state at the last fact played."""
-        self._shown = self.pump.session()
-        return self._shown
-
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules find in the state last asked for."""
-        return self.pump.diagnosis(self._shown).findings
-
-    def reset(self) -> None:
-        """Start all counts anew."""
-        self.pump.fold.reset()
 
     def mark(self, label: str) -> None:
         """Name what follows; the recording itself is not changed."""

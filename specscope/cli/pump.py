@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from specscope.events import Event
     from specscope.findings.registry import Diagnosis
-    from specscope.recording import Recorder
+    from specscope.recording import Recorder, Recording
     from specscope.session.state import Session
     from specscope.settings import Settings
     from specscope.sources.source import Clock
@@ -55,3 +55,15 @@ class Pump:
     def diagnosis(self, session: Session | None = None) -> Diagnosis:
         """What the rules say of the state now, or of a view of it taken just before."""
         return diagnose(session if session is not None else self.session(), self._settings)
+
+
+def played(recording: Recording, settings: Settings) -> Pump:
+    """A pump that has taken in a whole recording.
+
+    Raises:
+        RecordingError: the file cannot be read to its end.
+    """
+    pump = Pump(settings, None)
+    for event in recording.events():
+        pump.emit(event)
+    return pump

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from specscope.cli.common import settings_of
 from specscope.cli.exits import OK
-from specscope.cli.pump import Pump
+from specscope.cli.pump import played
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.recording import Recording
@@ -18,6 +18,7 @@ from specscope.reports.text import findings_text, summary
 if TYPE_CHECKING:
     from argparse import Namespace
 
+    from specscope.cli.pump import Pump
     from specscope.cli.targets import LiveTarget
     from specscope.settings import Settings
 
@@ -27,10 +28,7 @@ def run(args: Namespace) -> int:
     settings = settings_of(args)
     target = resolve(args.target, args.pid, settings.url)
     if isinstance(target, Recording):
-        pump = Pump(settings, None)
-        for event in target.events():
-            pump.emit(event)
-        show(pump, as_json=args.json)
+        show(played(target, settings), as_json=args.json)
         return OK
     return asyncio.run(_watch(args, target, settings))
 

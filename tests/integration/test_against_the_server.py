@@ -8,7 +8,7 @@ import math
 from typing import TYPE_CHECKING
 
 import pytest
-from watched import older_build, relay_lines, target, watch
+from watched import older_build, relay_lines, target, until, watch
 
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
@@ -17,7 +17,6 @@ from specscope.reports.snapshot import snapshot
 from specscope.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
 pytestmark = pytest.mark.server
@@ -136,7 +135,7 @@ async def test_a_line_lost_from_the_log_makes_the_evidence_fall(tmp_path: Path) 
         relay = asyncio.create_task(relay_lines(log, copy, keep=keep))
         async with watch(server, Settings(log=str(copy))) as pump:
             await run_load(server.url, LoadPlan(requests=1, tokens=150))
-            await _until(lambda: target(pump).evidence == "exact")
+            await until(lambda: target(pump).evidence == "exact", "exact")
             await run_load(server.url, LoadPlan(requests=2, tokens=200, seed=7))
         relay.cancel()
     seen = target(pump)
@@ -145,11 +144,3 @@ async def test_a_line_lost_from_the_log_makes_the_evidence_fall(tmp_path: Path) 
     assert count.captured_cycles == count.cycles - 1
     assert seen.evidence == seen.cycle_evidence == "parted"
     assert seen.referee.requests_parted == 1
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    for _ in range(400):
-        if true():
-            return
-        await asyncio.sleep(0.05)
-    pytest.fail("it never came true")

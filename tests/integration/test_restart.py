@@ -5,27 +5,15 @@ from __future__ import annotations
 import asyncio
 import os
 import signal
-from typing import TYPE_CHECKING
 
 import pytest
-from watched import target, watch
+from watched import target, until, watch
 
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
 pytestmark = pytest.mark.server
-
-
-async def _until(true: Callable[[], bool], what: str) -> None:
-    for _ in range(400):
-        if true():
-            return
-        await asyncio.sleep(0.05)
-    pytest.fail(f"never: {what}")
 
 
 @pytest.mark.parametrize("trace", [True, False], ids=["by log", "by polling"])
@@ -33,10 +21,10 @@ async def test_a_killed_server_is_said_down_and_its_successor_starts_from_nothin
     first = LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=trace))
     async with first, watch(first) as pump:
         load = asyncio.create_task(run_load(first.url, LoadPlan(requests=1, tokens=3000)))
-        await _until(lambda: len(target(pump).cycles) > 20, "cycles of the first server")
+        await until(lambda: len(target(pump).cycles) > 20, "cycles of the first server")
         before = target(pump)
         os.kill(first.pid, signal.SIGKILL)
-        await _until(lambda: target(pump).server == "down", "down")
+        await until(lambda: target(pump).server == "down", "down")
         await load
         down = target(pump)
         assert down.requests[-1].stop == "lost"
@@ -44,16 +32,16 @@ async def test_a_killed_server_is_said_down_and_its_successor_starts_from_nothin
         port = int(first.url.rsplit(":", 1)[1])
         second = LabServer(ServerSpec(n_max=3, rates=LAB_RATES, trace=trace, port=port))
         async with second:
-            await _until(lambda: target(pump).server == "ready", "ready again")
-            await _until(lambda: target(pump).epoch == 2, "a second epoch")
+            await until(lambda: target(pump).server == "ready", "ready again")
+            await until(lambda: target(pump).epoch == 2, "a second epoch")
             fresh = target(pump)
             assert fresh.cycles == ()
             assert fresh.totals.cycles is None
             assert fresh.rates.tok_s is None
-            await _until(lambda: target(pump).pid == second.pid, "the new process")
-            await _until(lambda: target(pump).referee.waiting != "waiting for all slots to be idle once", "a baseline")
+            await until(lambda: target(pump).pid == second.pid, "the new process")
+            await until(lambda: target(pump).referee.waiting != "waiting for all slots to be idle once", "a baseline")
             await run_load(second.url, LoadPlan(requests=2, tokens=120))
-            await _until(lambda: target(pump).referee.count is not None, "the counters")
+            await until(lambda: target(pump).referee.count is not None, "the counters")
             after = target(pump)
     assert after.epoch == 2
     assert len(after.restarts) == 1
