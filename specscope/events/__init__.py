@@ -30,6 +30,16 @@ from specscope.events.server import (
     SlotStepped,
 )
 from specscope.events.stream import StreamEnded, StreamStepped
+from specscope.events.trace import (
+    CopiesTraced,
+    CycleTraced,
+    DraftDropped,
+    RequestBegan,
+    StacksSampled,
+    StallsSampled,
+    TraceStarted,
+    TurnTraced,
+)
 from specscope.events.watch import (
     EventsMissed,
     Marked,
@@ -64,6 +74,14 @@ Event: TypeAlias = (
     | LogSaid
     | StreamStepped
     | StreamEnded
+    | TraceStarted
+    | RequestBegan
+    | CycleTraced
+    | DraftDropped
+    | TurnTraced
+    | CopiesTraced
+    | StallsSampled
+    | StacksSampled
     | ModelRead
     | ProcessSeen
     | ProcessSampled
@@ -71,8 +89,11 @@ Event: TypeAlias = (
 
 __all__ = [
     "TIERS",
+    "CopiesTraced",
     "CountersRead",
     "CycleLogged",
+    "CycleTraced",
+    "DraftDropped",
     "Event",
     "EventsMissed",
     "Fact",
@@ -85,6 +106,7 @@ __all__ = [
     "ProcessSampled",
     "ProcessSeen",
     "PropsRead",
+    "RequestBegan",
     "RequestLaunched",
     "RequestLogged",
     "RequestProgressed",
@@ -96,10 +118,14 @@ __all__ = [
     "SlotStepped",
     "SourceAttached",
     "SourceLost",
+    "StacksSampled",
+    "StallsSampled",
     "StatisticsLogged",
     "StreamEnded",
     "StreamStepped",
     "TargetFound",
     "Tier",
+    "TraceStarted",
+    "TurnTraced",
     "WatchEnded",
 ]

@@ -108,6 +108,12 @@ class CycleBook(RequestBook):
         self._next += 1
         self.window.gains.append(Gain(at, request, accepted + 1, 1, gap_ms, width, accepted))
 
+    def add_unverified(self, slot: int, drafted: int) -> None:
+        """Drafted tokens of a slot whose cycle never ended, whatever request they were for."""
+        change = Tally(unverified=drafted)
+        for tally in (self.slot_tallies.setdefault(slot, Tally()), self.tally):
+            tally.merge(change)
+
     def _take_back(self, request: Request, at: float) -> None:
         """Undo what a weaker source told of a request, before a stronger one tells its first cycle, at ``at``."""
         undone = request.tally

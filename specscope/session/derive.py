@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
-from specscope.session.state import PollView, Target, Totals
+from specscope.session.state import PollView, Target, Totals, TraceView
 from specscope.session.tally import PositionRate
 
 if TYPE_CHECKING:
-    from specscope.events import Tier
+    from specscope.events import Tier, TraceStarted
     from specscope.session.referee import RefereeBook
     from specscope.session.state import Evidence
     from specscope.session.tally import Tally
@@ -41,6 +41,9 @@ def derive_target(fold: TargetFold) -> Target:
         referee=epoch.referee.view(),
         poll=_poll(fold),
         cycles=tuple(book.cycles),
+        by_method=epoch.traced.by_method(),
+        trace=_trace(epoch.traced.tracing),
+        stacks=fold.stacks,
         slots=epoch.slots.views(),
         requests=tuple(r.row() for r in book.requests.values()),
         sources=tuple(fold.sources.values()),
@@ -52,6 +55,12 @@ def derive_target(fold: TargetFold) -> Target:
         models=dict(fold.models),
         log_said=dict(epoch.said),
     )
+
+
+def _trace(tracing: TraceStarted | None) -> TraceView | None:
+    if tracing is None:
+        return None
+    return TraceView(tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s)
 
 
 def _tier(fold: TargetFold) -> Tier:

@@ -37,7 +37,7 @@ class Fold:
             target = self.targets[event.target] = TargetFold(event.target)
             if self._marks:
                 target.marked(self._marks[-1][1])
-        if not _cycle_fact(target, event):
+        if not _cycle_fact(target, event) and not _trace_fact(target, event):
             self._other_fact(target, event)
             _source_fact(target, event)
 
@@ -99,6 +99,32 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
     return True
 
 
+def _trace_fact(target: TargetFold, event: ev.Event) -> bool:
+    """What a trace tells. Returns whether it was that."""
+    book = target.epoch.traced
+    match event:
+        case ev.CycleTraced():
+            book.cycle(event)
+        case ev.TurnTraced():
+            book.turn(event)
+        case ev.RequestBegan():
+            book.began(event)
+        case ev.DraftDropped():
+            book.dropped(event)
+        case ev.TraceStarted():
+            book.started(event)
+        case ev.CopiesTraced():
+            book.copies_traced(event)
+        case ev.StallsSampled():
+            book.stalls_sampled(event)
+        case ev.StacksSampled():
+            target.stacks = event
+        case _:
+            return False
+    target.last_fact_at = event.at
+    return True
+
+
 def _source_fact(target: TargetFold, event: ev.Event) -> None:  # noqa: C901, PLR0912  one arm per kind of fact
     match event:
         case ev.TargetFound():
@@ -140,6 +166,14 @@ def _source_fact(target: TargetFold, event: ev.Event) -> None:  # noqa: C901, PL
             | ev.RequestLogged()
             | ev.SlotReleased()
             | ev.StreamEnded()
+            | ev.CycleTraced()
+            | ev.TurnTraced()
+            | ev.RequestBegan()
+            | ev.DraftDropped()
+            | ev.TraceStarted()
+            | ev.CopiesTraced()
+            | ev.StallsSampled()
+            | ev.StacksSampled()
         ):
             pass
         case _:

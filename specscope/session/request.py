@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from specscope.events import RequestLogged, StreamEnded
     from specscope.session.state import CycleSource
 
-RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 3}
-"""Which source is believed when several see the same cycle: the highest."""
+RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 2}
+"""Which source is believed when several see the same cycle: the highest, and of equals the first."""
 
 POLL_SETTLE_S: Final = 0.3
 """A poll of n_decoded is compared with the log's cycles only when it is this old: the log source reads at
@@ -44,6 +44,7 @@ class Request:
         chain_width: width of a draft whose accepted part is being verified a second time; chain_counted: the
             request ended meanwhile, so that the width was counted as drafted but not verified.
         streamed: a stream of our own tells of it.
+        begun_at: when a trace saw its prompt end.
         last_step_at: when its latest step ended; sighted_at: when polling first saw it at work.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
         ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
@@ -76,6 +77,7 @@ class Request:
     stop: str | None = None
     logged: RequestLogged | None = None
     streamed: bool = False
+    begun_at: float | None = None
     cycle_tokens: int = 0
     last_accepted: int = 0
     _plain_base: int | None = None
@@ -84,8 +86,9 @@ class Request:
     _row: tuple[tuple[object, ...], RequestRow] | None = None
 
     def outranks(self, source: CycleSource) -> bool:
-        """Whether a stronger source than this one already tells the cycles."""
-        return self.seen_by is not None and RANKS[self.seen_by] > RANKS[source]
+        """Whether another source that is no weaker than this one already tells the cycles."""
+        told = self.seen_by
+        return told is not None and told != source and RANKS[told] >= RANKS[source]
 
     def learn(self, e: RequestLogged | StreamEnded, *figures: str) -> None:
         """Take over the figures that a fact has."""

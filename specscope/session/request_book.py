@@ -69,6 +69,15 @@ class RequestBook:
         request = None if number is None else self.requests[number]
         return request if request is not None and request.ended_at is None else None
 
+    def at_work(self, slot: int, at: float) -> Request | None:
+        """The request that a slot worked on at ``at``, as far as it has been told; also one that ended since."""
+        request = self.current.get(slot)
+        if request is not None:
+            return request
+        ended = (r for r in reversed(self._cooling) if r.slot == slot)
+        request = next(ended, None)
+        return request if request is not None and request.ended_at is not None and at <= request.ended_at else None
+
     def _name(self, slot: int, task: int, at: float) -> Request | None:
         """The request without a task id that was at work at ``at``: it is this one, and named from now on."""
         nameless = self._nameless.get(slot, ())

@@ -13,6 +13,7 @@ from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
 from specscope.session.state import SourceView
 from specscope.session.stream_book import StreamBook
+from specscope.session.trace_book import TraceBook
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -38,10 +39,12 @@ class Epoch:
     poll_steps: int = 0
     slots: SlotBook = field(init=False)
     streams: StreamBook = field(init=False)
+    traced: TraceBook = field(init=False)
 
     def __post_init__(self) -> None:
         self.slots = SlotBook(self.book)
         self.streams = StreamBook(self.book)
+        self.traced = TraceBook(self.book)
 
 
 @dataclass(eq=False)
@@ -64,6 +67,7 @@ class TargetFold:
     props: ev.PropsRead | None = None
     process: ev.ProcessSeen | None = None
     usage: ev.ProcessSampled | None = None
+    stacks: ev.StacksSampled | None = None
     flags: ServerFlags | None = None
     models: dict[str, ev.ModelRead] = field(default_factory=dict["str", "ev.ModelRead"])
     label: str | None = None
@@ -107,7 +111,7 @@ class TargetFold:
         self.epoch.book.label = self.label
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.streams.follow(old.streams, lost=True)
-        self.props = self.usage = None
+        self.props = self.usage = self.stacks = None
         self._refresh()
 
     def reset(self) -> None:
@@ -119,6 +123,7 @@ class TargetFold:
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params
         self.epoch.streams.follow(old.streams, lost=False)
+        self.epoch.traced.tracing = old.traced.tracing
         self._refresh()
 
     def props_read(self, e: ev.PropsRead) -> None:

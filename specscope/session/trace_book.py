@@ -1,0 +1,103 @@
+"""What a trace tells: cycles by slot, requests by their begin, and the raw figures of turns, copies and stalls."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from specscope.events import (
+        CopiesTraced,
+        CycleTraced,
+        DraftDropped,
+        RequestBegan,
+        StallsSampled,
+        TraceStarted,
+        TurnTraced,
+    )
+    from specscope.session.cycle_book import CycleBook
+    from specscope.session.request import Request
+
+TURNS_KEPT: Final = 4096
+COPIES_KEPT: Final = 10
+"""Seconds of copies that are averaged."""
+
+BURSTS_KEPT: Final = 60
+
+BEGIN_SLACK_S: Final = 0.25
+"""A request may be met by polling (every 0.2 s while a trace tells the cycles) or in the log this much after its
+prompt ended, and a trace tells its begin up to a read later: closer together they are one request."""
+
+
+@dataclass(eq=False)
+class TraceBook:
+    """The trace's part of an epoch.
+
+    Attributes:
+        tracing: what is probed; None: nothing.
+        methods: cycles, drafted and accepted tokens by drafting method.
+        turns, copies, bursts: the latest facts of each kind, oldest first.
+    """
+
+    book: CycleBook
+    tracing: TraceStarted | None = None
+    methods: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    turns: deque[TurnTraced] = field(default_factory=lambda: deque(maxlen=TURNS_KEPT))
+    copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
+    bursts: deque[StallsSampled] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
+
+    def started(self, e: TraceStarted) -> None:
+        """Probes are armed."""
+        self.tracing = e
+
+    def began(self, e: RequestBegan) -> None:
+        """A slot's prompt has ended: the request that is at work there, or one that no other source has told yet."""
+        request = self.book.current.get(e.slot)
+        if request is None or not _may_be(request, e.at):
+            request = self.book.open(e.slot, None, e.at, whole=True)
+        request.begun_at = e.at
+
+    def cycle(self, e: CycleTraced) -> None:
+        """One cycle of a slot's request."""
+        request = self.book.at_work(e.slot, e.at) or self.book.open(e.slot, None, e.at, whole=False)
+        self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
+        if e.method is not None:
+            self.methods[e.method, "cycles"] += 1
+            self.methods[e.method, "drafted"] += e.drafted
+            self.methods[e.method, "accepted"] += e.accepted
+
+    def dropped(self, e: DraftDropped) -> None:
+        """A draft that was never verified: the server counted it as drafted."""
+        self.book.add_unverified(e.slot, e.drafted)
+
+    def turn(self, e: TurnTraced) -> None:
+        """One turn of the server's loop."""
+        self.turns.append(e)
+
+    def copies_traced(self, e: CopiesTraced) -> None:
+        """Copies of the last second."""
+        self.copies.append(e)
+
+    def stalls_sampled(self, e: StallsSampled) -> None:
+        """A burst of the dear probes."""
+        self.bursts.append(e)
+
+    def by_method(self) -> tuple[tuple[str, int, int, int], ...]:
+        """(method, cycles, drafted, accepted), in the order in which they were seen."""
+        count = self.methods
+        names = dict.fromkeys(name for name, _ in count)
+        return tuple((n, count[n, "cycles"], count[n, "drafted"], count[n, "accepted"]) for n in names)
+
+
+def _may_be(request: Request, begun_at: float) -> bool:
+    """Whether a running request is the one whose prompt ended at ``begun_at``.
+
+    It is not when its own prompt is known to have ended before, or tokens were seen from it well before.
+    """
+    if request.begun_at is not None:
+        return False
+    seen = [t for t in (request.first_token_at, request.last_step_at) if t is not None]
+    if not request.whole and not seen:
+        return request.decoded in (None, 0) or request.started_at >= begun_at - BEGIN_SLACK_S
+    return all(t >= begun_at - BEGIN_SLACK_S for t in seen)
