@@ -10,6 +10,7 @@ from specscope.session.fold import Fold
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from specscope.events.trace import CopyOwner
     from specscope.session.state import Target
 
 T0 = 1_780_000_000.0
@@ -113,6 +114,59 @@ def counters(
 
 def sampled(at: float = 9.0, *, polls: int, steps: int) -> ev.PollSampled:
     return ev.PollSampled(at=T0 + at, polls=polls, steps=steps)
+
+
+def statistics(
+    at: float, drafts: int, generate_ms: float | None, *, method: str = "draft-dflash"
+) -> ev.StatisticsLogged:
+    return ev.StatisticsLogged(
+        at=T0 + at, method=method, drafts=drafts, drafts_accepted=0, drafted=0, accepted=0, generate_ms=generate_ms
+    )
+
+
+def usage(at: float = 5.0, *, threads: list[tuple[str, float]], cpu_pct: float | None = None) -> ev.ProcessSampled:
+    return ev.ProcessSampled(at=T0 + at, cpu_pct=cpu_pct, threads=threads)
+
+
+# --- what a trace tells ---------------------------------------------------------------------------------------------
+
+
+def tracing(mode: str = "auto", at: float = 0.0, **fields: object) -> ev.TraceStarted:
+    return ev.TraceStarted(at=T0 + at, mode=mode, **fields)  # type: ignore[arg-type]
+
+
+def began(at: float = 0.6, *, slot: int = 0) -> ev.RequestBegan:
+    return ev.RequestBegan(at=T0 + at, slot=slot)
+
+
+def traced(at: float = 1.0, w: int = 15, a: int = 5, *, slot: int = 0, **fields: object) -> ev.CycleTraced:
+    return ev.CycleTraced(at=T0 + at, slot=slot, drafted=w, accepted=a, **fields)
+
+
+def dropped(at: float = 1.0, w: int = 15, *, slot: int = 0) -> ev.DraftDropped:
+    return ev.DraftDropped(at=T0 + at, slot=slot, drafted=w)
+
+
+def turn(at: float = 1.0, whole_us: int = 13_000, *, cycles: int = 1, **fields: object) -> ev.TurnTraced:
+    return ev.TurnTraced(at=T0 + at, whole_us=whole_us, cycles=cycles, **fields)
+
+
+def copies(at: float, rows: list[tuple[CopyOwner, int, int]], *, turns: int, span_s: float = 1.0) -> ev.CopiesTraced:
+    return ev.CopiesTraced(at=T0 + at, span_s=span_s, turns=turns, rows=rows)
+
+
+def stalls(at: float, waiting: float, idle: float, *, span_s: float = 0.25, cycles: int = 17) -> ev.StallsSampled:
+    """A burst in which these shares of the time were waited and idle."""
+    us = span_s * 1e6
+    return ev.StallsSampled(
+        at=T0 + at,
+        span_s=span_s,
+        cycles=cycles,
+        wait_us=round(waiting * us),
+        idle_us=round(idle * us),
+        waits=2 * cycles,
+        submits=3 * cycles,
+    )
 
 
 # --- what comes of them ---------------------------------------------------------------------------------------------

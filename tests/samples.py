@@ -115,6 +115,45 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         stop="limit",
         ttft_ms=41.5,
     ),
+    ev.TraceStarted(
+        at=_AT,
+        target="t1",
+        mode="auto",
+        functions=["draft", "accept"],
+        missing=["wait"],
+        asynchronous=True,
+        burst_s=0.25,
+        burst_every_s=10.0,
+    ),
+    ev.RequestBegan(at=_AT, target="t1", slot=1),
+    ev.CycleTraced(at=_AT, target="t1", slot=1, drafted=15, accepted=6, replayed=True, method="draft-dflash"),
+    ev.DraftDropped(at=_AT, target="t1", slot=1, drafted=15),
+    ev.TurnTraced(
+        at=_AT,
+        target="t1",
+        whole_us=13_000,
+        cycles=1,
+        draft_us=3_400,
+        draft_sampling_us=300,
+        submit_us=500,
+        wait_us=4_700,
+        features_us=1_300,
+        sampling_us=2_900,
+        samples=7,
+    ),
+    ev.CopiesTraced(at=_AT, target="t1", span_s=1.0, turns=75, rows=[("target", 3_145_728, 75), ("drafter", 40, 2400)]),
+    ev.StallsSampled(
+        at=_AT,
+        target="t1",
+        span_s=0.25,
+        cycles=17,
+        wait_us=140_000,
+        idle_us=80_000,
+        waits=34,
+        submits=51,
+        spans=[("submit", 10, 500), ("wait", 510, 6_600)],
+    ),
+    ev.StacksSampled(at=_AT, target="t1", span_s=2.0, samples=200, frames=[("serve (app.py:7)", 180)]),
     ev.ModelRead(
         at=_AT,
         target="t1",
@@ -150,7 +189,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
 
 _TIME = st.integers(0, 400).map(lambda n: b.T0 + n / 100)
 _SLOT, _TASK, _COUNT = st.integers(0, 2), st.integers(1, 4), st.integers(0, 300)
-_NAME = st.sampled_from(["log", "slots", "http"])
+_NAME = st.sampled_from(["log", "slots", "http", "trace"])
 _WHO = {"slot": _SLOT, "task": _TASK}
 
 
@@ -165,6 +204,11 @@ def _build(kind: type[ev.Fact], **fields: st.SearchStrategy[object]) -> st.Searc
 _COUNTS = {name: maybe(_COUNT) for name in ("drafts", "drafted", "accepted", "generated", "prompt")}
 _TOTALS = {name: maybe(_COUNT) for name in ("drafted", "accepted")}
 _STREAM = {"request": st.sampled_from(["r1", "r2"]), "slot": maybe(st.integers(-1, 2))}
+_SHORT = maybe(st.integers(0, 50_000))
+_PARTS = ("draft_us", "draft_sampling_us", "submit_us", "wait_us", "features_us", "sampling_us")
+_ROWS = st.lists(
+    st.tuples(st.sampled_from(["target", "drafter"]), st.sampled_from([4, 40, 196_608, 262_144]), _COUNT), max_size=4
+)
 _CODES = st.sampled_from(["build", "verbosity", "env_overridden", "spec_type_detected", "request_cancelled"])
 
 ANY_FACT: Final[st.SearchStrategy[ev.Event]] = st.one_of(
@@ -184,6 +228,27 @@ ANY_FACT: Final[st.SearchStrategy[ev.Event]] = st.one_of(
     _build(ev.SlotReleased, **_WHO),
     _build(ev.StreamStepped, **_STREAM, generated=_COUNT, **_TOTALS),
     _build(ev.StreamEnded, **_STREAM, generated=maybe(_COUNT), **_TOTALS),
+    _build(ev.RequestBegan, slot=_SLOT),
+    _build(ev.CycleTraced, slot=_SLOT, drafted=st.integers(1, 16), accepted=st.integers(0, 16)),
+    _build(ev.DraftDropped, slot=_SLOT, drafted=st.integers(1, 16)),
+    _build(
+        ev.TurnTraced,
+        whole_us=st.integers(0, 50_000),
+        cycles=st.integers(0, 2),
+        samples=_SHORT,
+        **dict.fromkeys(_PARTS, _SHORT),
+    ),
+    _build(ev.TraceStarted, mode=st.sampled_from(["cheap", "auto", "full"]), asynchronous=maybe(st.booleans())),
+    _build(ev.CopiesTraced, span_s=st.floats(0, 2), turns=_COUNT, rows=_ROWS),
+    _build(
+        ev.StallsSampled,
+        span_s=st.floats(0, 1),
+        cycles=_COUNT,
+        wait_us=st.integers(0, 10**6),
+        idle_us=st.integers(0, 10**6),
+        waits=_COUNT,
+        submits=_COUNT,
+    ),
     _build(ev.CountersRead, idle=st.booleans(), **_COUNTS),
     _build(ev.SourceAttached, source=_NAME, tier=st.sampled_from(ev.TIERS)),
     _build(ev.SourceLost, source=_NAME, reason=st.just("gone")),

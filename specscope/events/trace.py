@@ -65,32 +65,34 @@ class DraftDropped(Fact, frozen=True, kw_only=True, tag="dropped"):
 class TurnTraced(Fact, frozen=True, kw_only=True, tag="turn"):
     """One turn of the server's loop, which serves all slots: draft, one forward of the target, sampling.
 
-    ``at`` is its end. The parts do not overlap; what is left of ``whole_us`` is other work. None: not probed.
+    ``at`` is its end. The parts do not overlap; what is left of ``whole_us`` is other work. None: not probed;
+    0: probed, and it did not happen (a server that does not draft).
 
     Attributes:
         whole_us: from its begin to the next turn's, or to its own last event before a pause.
+        cycles: drafts verified in it.
         draft_us: in ``common_speculative_draft``: all of the drafter's work, its sampling included.
         draft_sampling_us: the part of that in ``common_sampler_sample``.
         submit_us: the target's forward until the call returned; on a CPU backend that is the computing.
         wait_us: from there until its results were first used: the device verifies.
         features_us: in ``common_speculative_process``: features of the target handed to the drafter.
         sampling_us: in ``common_sampler_sample`` for the target, all slots together.
-        cycles: drafts verified in it; samples: tokens sampled from the target (1 in a plain step).
+        samples: tokens sampled from the target (1 in a plain step, accepted + 1 in a cycle).
     """
 
     whole_us: Micros
-    draft_us: Micros = 0
+    cycles: Small
+    draft_us: Micros | None = None
     draft_sampling_us: Micros | None = None
-    submit_us: Micros = 0
+    submit_us: Micros | None = None
     wait_us: Micros | None = None
-    features_us: Micros = 0
+    features_us: Micros | None = None
     sampling_us: Micros | None = None
-    cycles: Small = 0
     samples: Count | None = None
 
 
 class CopiesTraced(Fact, frozen=True, kw_only=True, tag="copies"):
-    """Copies from the backends to host memory in the last ``span_s``, by size.
+    """Copies from the backends to host memory in the ``span_s`` before ``at``, by size.
 
     ``turns``: turns with a cycle or a plain step in that time. ``rows``: (whose tensor, bytes of one copy, copies).
     """
@@ -101,7 +103,7 @@ class CopiesTraced(Fact, frozen=True, kw_only=True, tag="copies"):
 
 
 class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):
-    """A burst of the dear probes, on the threads that run the loop.
+    """A burst of the dear probes, on the threads that run the loop. ``at`` is its end.
 
     Attributes:
         span_s: its length; cycles: cycles that ended in it.

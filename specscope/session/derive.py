@@ -60,7 +60,9 @@ def derive_target(fold: TargetFold) -> Target:
 def _trace(tracing: TraceStarted | None) -> TraceView | None:
     if tracing is None:
         return None
-    return TraceView(tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s)
+    return TraceView(
+        tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s, tracing.asynchronous
+    )
 
 
 def _tier(fold: TargetFold) -> Tier:

@@ -246,16 +246,16 @@ class PollView:
 class Parts:
     """Where the milliseconds of one turn of the server's loop go; they do not overlap and sum up to ``whole_ms``.
 
-    A turn serves one cycle of each busy slot. None: not probed. ``wait_ms`` is the device's time for verifying as
-    far as the server's thread waits for it; on a CPU backend the computing is in ``submit_ms``.
-    ``draft_sampling_ms`` is the part of ``draft_ms`` that is sampling on the host.
+    A turn serves one cycle of each busy slot. None: not seen apart, so within ``other_ms``; 0: it did not happen.
+    ``wait_ms`` is the device's time for verifying as far as the server's thread waits for it; on a CPU backend the
+    computing is in ``submit_ms``. ``draft_sampling_ms`` is the part of ``draft_ms`` that is sampling on the host.
     """
 
     whole_ms: float
-    draft_ms: float
-    submit_ms: float
+    draft_ms: float | None
+    submit_ms: float | None
     wait_ms: float | None
-    features_ms: float
+    features_ms: float | None
     sampling_ms: float | None
     other_ms: float
     draft_sampling_ms: float | None = None
@@ -268,7 +268,9 @@ class Anatomy:
     Attributes:
         evidence: ``exact`` when traced, ``estimated`` without a trace; ``basis`` says by what.
         parts: means per turn with a cycle (on a server that does not draft: per plain step).
-        turns: how many; ``cycles``: of all slots; ``span_s``: time they took.
+        turns: how many; ``cycles``: of all slots; ``span_s``: time they took. An estimate has the cycles that it
+            rests on, and no turns.
+        samples: tokens sampled from the target in them; None: not probed.
         seconds: (second since the epoch, turns in it, parts), oldest first.
         asynchronous: graphs run on a device; False: within the submit (CPU); None: unknown.
     """
@@ -281,6 +283,7 @@ class Anatomy:
     span_s: float
     seconds: tuple[tuple[float, int, Parts], ...] = ()
     asynchronous: bool | None = None
+    samples: int | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -340,12 +343,16 @@ class Stalls:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class TraceView:
-    """What is traced: ``mode`` cheap, auto or full, and the functions that this build lacks."""
+    """What is traced: ``mode`` cheap, auto or full, and the functions that this build lacks.
+
+    ``asynchronous``: graphs run on a device; False: within the submit (CPU); None: unknown.
+    """
 
     mode: str
     missing: tuple[str, ...] = ()
     burst_s: float | None = None
     burst_every_s: float | None = None
+    asynchronous: bool | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -12,6 +12,7 @@ from specscope.session.cycle_book import CycleBook
 
 if TYPE_CHECKING:
     from specscope import events as ev
+    from specscope.session.state import CycleSource
 
 FOUND = [b.found(), b.attached("slots", "polled")]
 TRACED = [*FOUND, b.attached("log", "cycles")]
@@ -71,12 +72,25 @@ def test_a_stream_takes_back_what_polling_told_and_the_log_what_the_stream_told(
     assert by_stream.totals.plain_steps == 1
 
 
-def test_a_trace_takes_back_what_the_log_told() -> None:
+@pytest.mark.parametrize(("first", "second"), [("log", "trace"), ("trace", "log")])
+def test_of_a_trace_and_the_log_the_one_that_told_a_request_first_keeps_it(
+    first: CycleSource, second: CycleSource
+) -> None:
     book = CycleBook()
     request = book.open(0, 1, b.T0, whole=True)
-    book.add_cycle(request, b.T0 + 1, 15, 5, "log")
+    book.add_cycle(request, b.T0 + 1, 15, 5, first)
+    book.add_cycle(request, b.T0 + 1, 15, 4, second)
+    book.add_cycle(request, b.T0 + 2, 15, 3, first)
+    assert (request.seen_by, dict(book.tally.joint)) == (first, {(15, 5): 1, (15, 3): 1})
+
+
+@pytest.mark.parametrize("weaker", ["polled", "stream"])
+def test_a_trace_takes_back_what_polling_or_a_stream_told(weaker: CycleSource) -> None:
+    book = CycleBook()
+    request = book.open(0, 1, b.T0, whole=True)
+    book.add_cycle(request, b.T0 + 1, 15, 5, weaker)
     book.add_cycle(request, b.T0 + 1, 15, 4, "trace")
-    book.add_cycle(request, b.T0 + 2, 15, 3, "log")
+    book.add_cycle(request, b.T0 + 2, 15, 3, weaker)
     assert (request.seen_by, dict(book.tally.joint)) == ("trace", {(15, 4): 1})
 
 
