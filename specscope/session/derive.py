@@ -5,13 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
+from specscope.session.backend_path import MIN_TURNS, estimated_path, traced_path
+from specscope.session.copies import copy_rows, shapes_of, turns_in
+from specscope.session.estimate import estimate, on_device
+from specscope.session.stalls import stalls_of
 from specscope.session.state import PollView, Target, Totals, TraceView
 from specscope.session.tally import PositionRate
 
 if TYPE_CHECKING:
     from specscope.events import Tier, TraceStarted
+    from specscope.session.copies import Shapes
     from specscope.session.referee import RefereeBook
-    from specscope.session.state import Evidence
+    from specscope.session.state import Anatomy, BackendPath, Config, CopyRow, Evidence, Rates
     from specscope.session.tally import Tally
     from specscope.session.target_fold import TargetFold
 
@@ -22,6 +27,9 @@ def derive_target(fold: TargetFold) -> Target:
     book = epoch.book
     cycle_evidence = _cycle_evidence(fold)
     totals = _totals(fold, cycle_evidence)
+    rates, config, traced = book.window.rates(), fold.config(), epoch.traced
+    shapes = _shapes(fold, config, totals)
+    copies = copy_rows(traced.copies, shapes)
     return Target(
         id=fold.id,
         url=fold.url,
@@ -36,18 +44,22 @@ def derive_target(fold: TargetFold) -> Target:
         tier=_tier(fold),
         cycle_evidence=cycle_evidence,
         evidence=totals.evidence,
-        rates=book.window.rates(),
+        rates=rates,
         totals=totals,
         referee=epoch.referee.view(),
         poll=_poll(fold),
         cycles=tuple(book.cycles),
-        by_method=epoch.traced.by_method(),
-        trace=_trace(epoch.traced.tracing),
+        by_method=traced.by_method(),
+        anatomy=_anatomy(fold, rates, config),
+        copies=copies,
+        backend_path=_path(fold, config, copies, shapes),
+        stalls=stalls_of(traced.bursts, traced.tracing),
+        trace=_trace(traced.tracing),
         stacks=fold.stacks,
         slots=epoch.slots.views(),
         requests=tuple(r.row() for r in book.requests.values()),
         sources=tuple(fold.sources.values()),
-        config=fold.config(),
+        config=config,
         props=fold.props,
         process=fold.process,
         usage=fold.usage,
@@ -60,9 +72,42 @@ def derive_target(fold: TargetFold) -> Target:
 def _trace(tracing: TraceStarted | None) -> TraceView | None:
     if tracing is None:
         return None
-    return TraceView(
-        tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s, tracing.asynchronous
+    return TraceView(tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s, tracing.asynchronous)
+
+
+def _anatomy(fold: TargetFold, rates: Rates, config: Config) -> Anatomy | None:
+    """The parts of a turn as traced; without a trace, what else can be said of them."""
+    epoch = fold.epoch
+    tracing = epoch.traced.tracing
+    traced = epoch.traced.anatomy.view(
+        "unconfirmed" if epoch.referee.missed else "exact",
+        asynchronous=tracing.asynchronous if tracing is not None else None,
+        drafts=None if config.types is None else bool(config.types),
     )
+    if traced is not None:
+        return traced
+    device = on_device(fold.flags, epoch.said)
+    decoding = epoch.book.window.without_pause(rates)
+    return estimate(rates, epoch.statistics, fold.usage, decoding=decoding, device=device)
+
+
+def _shapes(fold: TargetFold, config: Config, totals: Totals) -> Shapes:
+    told = fold.props.total_slots if fold.props is not None else None
+    return shapes_of(
+        fold.models,
+        config,
+        slots=told or len(fold.epoch.slots.slots) or None,
+        width_seen=totals.width_max,
+        ubatch=fold.flags.ubatch if fold.flags is not None else None,
+    )
+
+
+def _path(fold: TargetFold, config: Config, copies: tuple[CopyRow, ...], shapes: Shapes) -> BackendPath:
+    traced = fold.epoch.traced
+    if copies and turns_in(traced.copies) >= MIN_TURNS:
+        tracing = traced.tracing
+        return traced_path(copies, shapes, config, asynchronous=tracing.asynchronous if tracing is not None else None)
+    return estimated_path(config, fold.flags, fold.epoch.said)
 
 
 def _tier(fold: TargetFold) -> Tier:

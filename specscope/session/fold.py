@@ -153,7 +153,9 @@ def _source_fact(target: TargetFold, event: ev.Event) -> None:  # noqa: C901, PL
             target.process_seen(event)
         case ev.ProcessSampled():
             target.usage = event
-        case ev.RequestProgressed() | ev.StatisticsLogged():
+        case ev.StatisticsLogged():
+            target.epoch.statistics.logged(event)
+        case ev.RequestProgressed():
             pass
         case ev.OwnCostSampled() | ev.Marked() | ev.WatchEnded():
             pass

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.flags import parse_flags
 from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
+from specscope.session.estimate import StatisticsBook
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
 from specscope.session.state import SourceView
@@ -35,6 +36,7 @@ class Epoch:
     book: CycleBook = field(default_factory=CycleBook)
     referee: RefereeBook = field(default_factory=RefereeBook)
     said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    statistics: StatisticsBook = field(default_factory=StatisticsBook)
     polls: int = 0
     poll_steps: int = 0
     slots: SlotBook = field(init=False)
@@ -124,6 +126,7 @@ class TargetFold:
         self.epoch.slots.last_params = old.slots.last_params
         self.epoch.streams.follow(old.streams, lost=False)
         self.epoch.traced.tracing = old.traced.tracing
+        self.epoch.statistics = old.statistics.begun_anew()
         self._refresh()
 
     def props_read(self, e: ev.PropsRead) -> None:

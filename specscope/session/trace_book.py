@@ -1,10 +1,13 @@
-"""What a trace tells: cycles by slot, requests by their begin, and the raw figures of turns, copies and stalls."""
+"""What a trace tells: cycles by slot, requests by their begin, and the figures of turns, copies and stalls."""
 
 from __future__ import annotations
 
 from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+from specscope.session.anatomy import AnatomyBook
+from specscope.session.stalls import burst_of
 
 if TYPE_CHECKING:
     from specscope.events import (
@@ -18,8 +21,8 @@ if TYPE_CHECKING:
     )
     from specscope.session.cycle_book import CycleBook
     from specscope.session.request import Request
+    from specscope.session.state import Burst
 
-TURNS_KEPT: Final = 4096
 COPIES_KEPT: Final = 10
 """Seconds of copies that are averaged."""
 
@@ -37,15 +40,16 @@ class TraceBook:
     Attributes:
         tracing: what is probed; None: nothing.
         methods: cycles, drafted and accepted tokens by drafting method.
-        turns, copies, bursts: the latest facts of each kind, oldest first.
+        anatomy: the parts of its turns.
+        copies: those of the latest seconds with a turn; bursts: the latest in which something ran; oldest first.
     """
 
     book: CycleBook
     tracing: TraceStarted | None = None
     methods: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
-    turns: deque[TurnTraced] = field(default_factory=lambda: deque(maxlen=TURNS_KEPT))
+    anatomy: AnatomyBook = field(default_factory=AnatomyBook)
     copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
-    bursts: deque[StallsSampled] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
+    bursts: deque[Burst] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
 
     def started(self, e: TraceStarted) -> None:
         """Probes are armed."""
@@ -73,15 +77,18 @@ class TraceBook:
 
     def turn(self, e: TurnTraced) -> None:
         """One turn of the server's loop."""
-        self.turns.append(e)
+        self.anatomy.turn(e)
 
     def copies_traced(self, e: CopiesTraced) -> None:
-        """Copies of the last second."""
-        self.copies.append(e)
+        """Copies of the last second; one without a turn tells nothing of a turn."""
+        if e.turns:
+            self.copies.append(e)
 
     def stalls_sampled(self, e: StallsSampled) -> None:
         """A burst of the dear probes."""
-        self.bursts.append(e)
+        burst = burst_of(e)
+        if burst is not None:
+            self.bursts.append(burst)
 
     def by_method(self) -> tuple[tuple[str, int, int, int], ...]:
         """(method, cycles, drafted, accepted), in the order in which they were seen."""

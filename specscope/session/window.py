@@ -23,6 +23,11 @@ MERGED_SHARE: Final = 0.5
 """Of the window's tokens: when more came in polled steps that may hold several cycles, no tau is told."""
 
 
+STEADY_SHARE: Final = 0.9
+"""Of the window's time: with more of it decoding, what was sampled in it (CPU use) tells of decoding. The rest are the
+prompts between requests that follow one another at once."""
+
+
 class Gain(NamedTuple):
     """Tokens gained at once by one request: a cycle (drafted may be -1 for unseen), or plain steps.
 
@@ -81,6 +86,14 @@ class Window:
             steps=steps,
             busy_slots=sum(g.gap_ms or 0.0 for g in timed) / 1000 / span if span > 0 else None,
         )
+
+    def without_pause(self, rates: Rates) -> tuple[float, float] | None:
+        """Begin and end of the window when next to all of it was decoding; None when there were pauses."""
+        if not self.gains or not rates.span_s:
+            return None
+        first, end = self.gains[0], max(map(AT, self.gains))
+        begin = max(end - WINDOW_S, first.at - (first.gap_ms or 0.0) / 1000)
+        return (begin, end) if rates.span_s >= STEADY_SHARE * (end - begin) else None
 
 
 def _union_s(timed: list[Gain]) -> float:
