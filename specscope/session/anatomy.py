@@ -1,4 +1,4 @@
-"""Where the milliseconds of a turn go: running sums over traced turns, so that a view of them costs next to nothing."""
+"""Where the milliseconds of a turn go: sums of traced turns by second, so that a view of them costs next to nothing."""
 
 from __future__ import annotations
 
@@ -19,25 +19,13 @@ if TYPE_CHECKING:
 SECONDS_KEPT: Final = 120
 """Length of the series: at one column a second it fills a wide terminal, and holds two minutes of means, not turns."""
 
-MAX_TURNS: Final = 4096
-"""Turns that the window holds at most. A server with more than 400 turns a second gets a shorter window."""
-
 PROMPT_FACTOR: Final = 5
 """A turn without a draft that takes so many times the running mean is no plain step: the forward that gives a
 request its first token computes the rest of the prompt too. A step's own time varies by a few tens of percent."""
 
 PARTS: Final = 5
 """Draft, submit, wait, features and sampling: what adds up to the whole, with the rest. The drafter's own sampling
-is kept beside them, because it lies within the draft."""
-
-
-class _Turn(NamedTuple):
-    """A turn in microseconds: ``known`` has the five parts, then the drafter's sampling, then the sampled tokens."""
-
-    at: float
-    whole: int
-    cycles: int
-    known: tuple[int | None, ...]
+is kept beside them, because it lies within the draft, and so are the sampled tokens."""
 
 
 def fit(whole: float, parts: Sequence[float | None]) -> tuple[list[float | None], float]:
@@ -52,33 +40,43 @@ def fit(whole: float, parts: Sequence[float | None]) -> tuple[list[float | None]
     return [None if p is None else p * (whole / total) for p in parts], 0.0
 
 
-def _turn(e: TurnTraced) -> _Turn:
-    given = (e.draft_us, e.submit_us, e.wait_us, e.features_us, e.sampling_us)
-    parts: list[int | None] = [None if p is None else floor(p) for p in fit(e.whole_us, given)[0]]
-    draft, own = parts[0], e.draft_sampling_us
-    within = None if draft is None or own is None else min(own, draft)
-    return _Turn(e.at, e.whole_us, e.cycles, (*parts, within, e.samples))
+def _zeros() -> list[float]:
+    return [0] * (PARTS + 2)
 
 
 @dataclass(eq=False)
 class _Sums:
-    """Sums over some turns; of each part also how many turns had it."""
+    """Sums over some turns, in microseconds; of each part also how many turns had it."""
 
     turns: int = 0
     cycles: int = 0
     whole: int = 0
-    total: list[int] = field(default_factory=lambda: [0] * (PARTS + 2))
-    known: list[int] = field(default_factory=lambda: [0] * (PARTS + 2))
+    total: list[float] = field(default_factory=_zeros)
+    known: list[float] = field(default_factory=_zeros)
 
-    def add(self, turn: _Turn, sign: int = 1) -> None:
-        """Take a turn in, or (``sign`` -1) out again."""
-        self.turns += sign
-        self.cycles += sign * turn.cycles
-        self.whole += sign * turn.whole
-        for i, value in enumerate(turn.known):
+    def add(self, e: TurnTraced) -> None:
+        """Take a turn in."""
+        self.turns += 1
+        self.cycles += e.cycles
+        self.whole += e.whole_us
+        draft, submit, wait, features, sampling = e.draft_us, e.submit_us, e.wait_us, e.features_us, e.sampling_us
+        told: list[float | None] = [draft, submit, wait, features, sampling]
+        # Written out, because there can be hundreds of turns a second and hundreds of thousands in a recording.
+        if (draft or 0) + (submit or 0) + (wait or 0) + (features or 0) + (sampling or 0) > e.whole_us:
+            told = fit(e.whole_us, told)[0]
+        total, known = self.total, self.known
+        for i, value in enumerate((*told, e.draft_sampling_us, e.samples)):
             if value is not None:
-                self.total[i] += sign * value
-                self.known[i] += sign
+                total[i] += value
+                known[i] += 1
+
+    def merge(self, other: _Sums) -> None:
+        """Take the turns of another in."""
+        self.turns += other.turns
+        self.cycles += other.cycles
+        self.whole += other.whole
+        self.total = [a + b for a, b in zip(self.total, other.total, strict=True)]
+        self.known = [a + b for a, b in zip(self.known, other.known, strict=True)]
 
     def parts(self) -> Parts:
         """The means in milliseconds; a part's mean is over the turns that had it. At least one turn is needed."""
@@ -99,48 +97,51 @@ class _Sums:
 
     def samples(self) -> int | None:
         """Tokens sampled; None when some turns did not tell."""
-        return self.total[-1] if self.known[-1] == self.turns else None
+        return int(self.total[-1]) if self.known[-1] == self.turns else None
+
+
+class _Second(NamedTuple):
+    """A second that is over: its number since the epoch, its sums, and the means made of them once."""
+
+    at: float
+    sums: _Sums
+    parts: Parts
 
 
 @dataclass(eq=False)
 class PartsBook:
-    """The turns of one kind: a sliding window, and a mean for each second before."""
+    """The turns of one kind, by second: a turn is added once, and a view adds up a few seconds."""
 
-    window: deque[_Turn] = field(default_factory=deque[_Turn])
-    sums: _Sums = field(default_factory=_Sums)
-    seconds: deque[tuple[float, int, Parts]] = field(default_factory=lambda: deque(maxlen=SECONDS_KEPT))
-    _second: float | None = None
-    _running: _Sums = field(default_factory=_Sums)
+    closed: deque[_Second] = field(default_factory=lambda: deque(maxlen=SECONDS_KEPT - 1))
+    _at: float | None = None
+    _open: _Sums = field(default_factory=_Sums)
 
     def add(self, e: TurnTraced) -> None:
-        """Take in a turn; those that leave the window are taken out of its sums."""
-        turn = _turn(e)
-        self.window.append(turn)
-        self.sums.add(turn)
-        while self.window[0].at <= e.at - WINDOW_S or len(self.window) > MAX_TURNS:
-            self.sums.add(self.window.popleft(), -1)
-        self._note_second(turn)
+        """Take in a turn."""
+        if self._at is None or e.at >= self._at + 1:
+            if self._at is not None:
+                self.closed.append(_Second(self._at, self._open, self._open.parts()))
+                self._open = _Sums()
+            self._at = float(floor(e.at))
+        self._open.add(e)
 
-    def _note_second(self, turn: _Turn) -> None:
-        second = float(floor(turn.at))
-        if self._second is None or second > self._second:
-            self._close_second()
-            self._second = second
-            while self.seconds and self.seconds[0][0] <= second - SECONDS_KEPT:
-                self.seconds.popleft()
-        self._running.add(turn)
-
-    def _close_second(self) -> None:
-        if self._second is not None:
-            self.seconds.append((self._second, self._running.turns, self._running.parts()))
-            self._running = _Sums()
+    def window(self) -> _Sums:
+        """The sums of the latest window, in whole seconds with the one that still runs; without turns, before any."""
+        sums = _Sums()
+        sums.merge(self._open)
+        for second in reversed(self.closed):
+            if self._at is None or second.at <= self._at - WINDOW_S:
+                break
+            sums.merge(second.sums)
+        return sums
 
     def series(self) -> tuple[tuple[float, int, Parts], ...]:
         """(second since the epoch, turns, means), oldest first; the last one may still be running."""
-        if self._second is None:
+        if self._at is None:
             return ()
-        closed = [s for s in self.seconds if s[0] > self._second - SECONDS_KEPT]
-        return (*closed, (self._second, self._running.turns, self._running.parts()))
+        oldest = self._at - SECONDS_KEPT
+        closed = [(s.at, s.sums.turns, s.parts) for s in self.closed if s.at > oldest]
+        return (*closed, (self._at, self._open.turns, self._open.parts()))
 
 
 @dataclass(eq=False)
@@ -181,10 +182,9 @@ class AnatomyBook:
                 plain steps where it is off.
         """
         books = [self.cycles, self.plain, *([self.unsampled] if drafts is False else [])]
-        book = next((b for b in books if b.sums.turns), None)
-        if book is None:
+        book, sums = next(((b, s) for b in books if (s := b.window()).turns), (None, None))
+        if book is None or sums is None:
             return None
-        sums = book.sums
         return Anatomy(
             evidence=evidence,
             basis="probes on the server's own functions",
