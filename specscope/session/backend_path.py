@@ -155,15 +155,14 @@ def _draft_told(flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]
 
 
 def _target_told(config: Config, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]) -> tuple[Side, str]:
-    disabled = said.get("backend_sampling_disabled")
+    """What the last request shows goes before what any request made the log say, and that before the defaults."""
     asked = config.sampling.get("backend_sampling")
-    if disabled is not None:
-        return (
-            "host",
-            f"log: backend sampling is not compatible with {disabled.get('reason', 'the request')}, disabling",
-        )
+    of_request = config.sampling_from == "request"
+    disabled = said.get("backend_sampling_disabled")
+    if disabled is not None and not (of_request and isinstance(asked, bool)):
+        return "host", f"log: backend sampling is not compatible with {disabled.get('reason', 'the request')}"
     if isinstance(asked, bool):
-        where = "the last request" if config.sampling_from == "request" else "/props"
+        where = "the last request" if of_request else "/props"
         return ("device" if asked else "host"), f"backend_sampling is {str(asked).lower()} in {where}"
     if flags is not None and flags.backend_sampling:
         return "device", "flag --backend-sampling"

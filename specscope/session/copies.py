@@ -59,7 +59,8 @@ class Shapes:
             or width of its own has the target's.
         layers: of the target: more copies of one size in a forward are no features.
         rows: of one forward that verifies or drafts, at most: slots x (draft width + 1); prompt_rows: of a prompt's.
-        extracting: the drafter reads layers of the target.
+        extracting: the drafter reads layers of the target. Where none does, rows of its width are embeddings that
+            a request asked for, and not thought of while logits fit.
     """
 
     vocab: dict[CopyOwner, int | None]
@@ -83,7 +84,8 @@ def shapes_of(
     of_target = (target.n_vocab, target.n_embd) if target is not None else (None, None)
     own = (drafter.n_vocab, drafter.n_embd) if drafter is not None else (None, None)
     types = config.types or ()
-    told = [w for w in (config.n_max_effective, width_seen) if w is not None]
+    off = 0 if config.types == () else None
+    told = [w for w in (config.n_max_effective, width_seen, off) if w is not None]
     width = max(told) if told and not any(t.startswith("ngram") for t in types) else max([WIDEST, *told])
     return Shapes(
         vocab={"target": of_target[0], "drafter": own[0] or of_target[0]},
@@ -111,7 +113,8 @@ def readings(owner: CopyOwner, size: int, per_turn: float, shapes: Shapes) -> tu
     too_often = owner == "target" and shapes.layers is not None and per_turn > shapes.layers + 1
     if width and numbers % width == 0 and not too_often:
         rows = numbers // width
-        if rows <= shapes.rows or (not found and rows <= shapes.prompt_rows):
+        expected = rows <= shapes.rows and (shapes.extracting or owner == "drafter")
+        if expected or (not found and rows <= max(shapes.rows, shapes.prompt_rows)):
             found.append(Reading("features", rows))
     return tuple(found)
 
