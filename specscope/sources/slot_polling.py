@@ -9,12 +9,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 
 from specscope.sources.answers import ROUTER, Verdict, error_message, shorten
+from specscope.sources.hand_over import HandOver
 from specscope.sources.slot_poller import SlotPoller
 from specscope.sources.slot_watch import SlotWatch
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from specscope.events import Event, Tier
     from specscope.sources.answers import Answer
     from specscope.sources.llama_http import HttpSource
@@ -84,14 +83,15 @@ class SlotPolling:
             if not poller.stopped:
                 self._deliver(poller, facts)
 
-        def deliver(facts: list[Event]) -> None:
-            _call(loop, tell, facts)
-
         def body() -> None:
             poller.run()
-            _call(loop, ended.set)
+            with contextlib.suppress(RuntimeError):  # the loop is closed: nobody waits any more
+                loop.call_soon_threadsafe(ended.set)
 
-        poller = SlotPoller(source.address, source.clock, deliver, self._watch, pause_after_s=source.pause_after_s)
+        hand_over = HandOver(loop, tell)
+        poller = SlotPoller(
+            source.address, source.clock, hand_over.put, self._watch, pause_after_s=source.pause_after_s
+        )
         poller.pace.relaxed = source.relaxed
         self.poller, self._reconnects = poller, 0
         threading.Thread(target=body, name="specscope-slots", daemon=True).start()
@@ -103,6 +103,7 @@ class SlotPolling:
                     await asyncio.wait_for(ended.wait(), LOOK_S)
                 except TimeoutError:
                     continue
+            hand_over.drain()
         finally:
             poller.stop()
             self._sent_before += poller.requests
@@ -208,9 +209,3 @@ class SlotPolling:
             return True
         self._source.say(verdict)
         return False
-
-
-def _call(loop: asyncio.AbstractEventLoop, what: Callable[..., object], *args: object) -> None:
-    """Run on the event loop's thread, unless the loop is closed and nobody listens any more."""
-    with contextlib.suppress(RuntimeError):
-        loop.call_soon_threadsafe(what, *args)
