@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from specscope.session.request import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 REQUESTS_KEPT: Final = 1000
 
@@ -69,14 +72,24 @@ class RequestBook:
         request = None if number is None else self.requests[number]
         return request if request is not None and request.ended_at is None else None
 
+    def lately(self, slot: int) -> Iterator[Request]:
+        """The slot's running request and those that ended lately, newest first."""
+        current = self.current.get(slot)
+        if current is not None:
+            yield current
+        yield from (r for r in reversed(self._cooling) if r.slot == slot)
+
     def at_work(self, slot: int, at: float) -> Request | None:
-        """The request that a slot worked on at ``at``, as far as it has been told; also one that ended since."""
-        request = self.current.get(slot)
-        if request is not None:
-            return request
-        ended = (r for r in reversed(self._cooling) if r.slot == slot)
-        request = next(ended, None)
-        return request if request is not None and request.ended_at is not None and at <= request.ended_at else None
+        """The request that a slot worked on at ``at``, as far as it has been told; also one that ended since.
+
+        It is the one whose prompt a trace saw end last before; where no trace saw that, the running one.
+        """
+        for request in self.lately(slot):
+            over = request.ended_at is not None and at > request.ended_at
+            if request.begun_at is not None and request.begun_at <= at and not over:
+                return request
+        request = next(self.lately(slot), None)
+        return request if request is not None and (request.ended_at is None or at <= request.ended_at) else None
 
     def _name(self, slot: int, task: int, at: float) -> Request | None:
         """The request without a task id that was at work at ``at``: it is this one, and named from now on."""

@@ -56,20 +56,29 @@ class TraceBook:
         self.tracing = e
 
     def began(self, e: RequestBegan) -> None:
-        """A slot's prompt has ended: the request that is at work there, or one that no other source has told yet."""
-        request = self.book.current.get(e.slot)
-        if request is None or not _may_be(request, e.at):
+        """A slot's prompt has ended: that of the oldest request there that may be it, else of one not told yet."""
+        running = self.book.current.get(e.slot)
+        known = [r for r in self.book.lately(e.slot) if r.ended_at is None or e.at <= r.ended_at]
+        request = next((r for r in reversed(known) if _may_be(r, e.at)), None)
+        if request is None and running is not None and running.started_at > e.at + BEGIN_SLACK_S:
+            return  # the begin of one that is over and that nothing else told of
+        if request is None:
             request = self.book.open(e.slot, None, e.at, whole=True)
         request.begun_at = e.at
 
     def cycle(self, e: CycleTraced) -> None:
         """One cycle of a slot's request."""
         request = self.book.at_work(e.slot, e.at) or self.book.open(e.slot, None, e.at, whole=False)
+        if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
+            request.whole = False  # its first cycles came before the probes
         self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
         if e.method is not None:
             self.methods[e.method, "cycles"] += 1
             self.methods[e.method, "drafted"] += e.drafted
             self.methods[e.method, "accepted"] += e.accepted
+
+    def _tells_begins(self) -> bool:
+        return self.tracing is not None and "begin" in self.tracing.functions
 
     def dropped(self, e: DraftDropped) -> None:
         """A draft that was never verified: the server counted it as drafted."""
@@ -98,11 +107,12 @@ class TraceBook:
 
 
 def _may_be(request: Request, begun_at: float) -> bool:
-    """Whether a running request is the one whose prompt ended at ``begun_at``.
+    """Whether a request is the one whose prompt ended at ``begun_at``.
 
-    It is not when its own prompt is known to have ended before, or tokens were seen from it well before.
+    It is not when its own prompt is known to have ended before, tokens were seen from it well before, or it began
+    well after.
     """
-    if request.begun_at is not None:
+    if request.begun_at is not None or request.started_at > begun_at + BEGIN_SLACK_S:
         return False
     seen = [t for t in (request.first_token_at, request.last_step_at) if t is not None]
     if not request.whole and not seen:
