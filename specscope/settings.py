@@ -6,7 +6,7 @@ import difflib
 import math
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, cast
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, cast
 
 import msgspec
 
@@ -82,6 +82,8 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         ascii: draw with ASCII characters only.
         live_metrics_s: read /metrics at this interval even while the server is busy; each read resets the
             server's rate gauges for every other reader, so the default reads only when requests have ended.
+        trace: probes on the server's process: ``off``; ``cheap``: cycles and the parts of a turn; ``auto``: all that
+            is permitted, the dear probes in bursts of 0.5 s in 10 s; ``full``: the dear ones all the time.
         profile: recommendations by name.
     """
 
@@ -93,6 +95,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     no_color: bool = False
     ascii: bool = False
     live_metrics_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    trace: Literal["auto", "off", "cheap", "full"] = "auto"
     profile: dict[str, Profile] = {}
 
     def profile_for(self, *names: str | None) -> Profile:
@@ -105,7 +108,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
 
     Args:
         path: the TOML file; None or a missing default file means none.
-        environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL.
+        environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL, SPECSCOPE_TRACE.
         flags: values from the command line; None ones are not set.
 
     Raises:
@@ -126,6 +129,8 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         values["api_key"] = key
     if environ.get("SPECSCOPE_URL"):
         values["url"] = environ["SPECSCOPE_URL"]
+    if environ.get("SPECSCOPE_TRACE"):
+        values["trace"] = environ["SPECSCOPE_TRACE"]
     if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
         values["no_color"] = True
     values.update({k: v for k, v in flags.items() if v is not None})

@@ -19,3 +19,4 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     for name in ("SPECSCOPE_CONFIG", "SPECSCOPE_URL", "SPECSCOPE_API_KEY", "LLAMA_API_KEY", "NO_COLOR"):
         monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("SPECSCOPE_TRACE", "off")  # what root may see is asked for by the tests of tracing alone

@@ -1,7 +1,8 @@
 """60 seconds of load on every kind of server: captured cycles, drafted and accepted against the server's counters.
 
-``python scripts/long/every_mode.py [--seconds N]`` prints a Markdown table; the figures of a full run are committed in
-``results/every_mode.md``. CI runs the short form of each row (tests/truth, tests/integration).
+``python scripts/long/every_mode.py [--seconds N] [--by log|trace]`` prints a Markdown table; the figures of full runs
+are committed in ``results/every_mode.md`` and ``results/every_mode_traced.md``. By trace the servers run without
+LLAMA_TRACE and the probes alone tell the cycles (as root, with bpftrace). CI runs the short form of each row (tests/truth, tests/integration).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import asyncio
 import importlib.metadata
 import math
+from dataclasses import replace
 from pathlib import Path
 
 from specscope.cli.targets import LiveTarget
@@ -59,6 +61,7 @@ def rows(seconds: float) -> list[tuple[str, ServerSpec, LoadPlan]]:
         ("none", ServerSpec(types=()), LoadPlan(**plan)),
         ("dflash without LLAMA_TRACE (polled)", ServerSpec(n_max=15, rates=LAB_RATES, trace=False), LoadPlan(**plan)),
         ("b10434 dflash", ServerSpec(n_max=15, binary=older_build()), LoadPlan(**plan)),
+        ("b10434 dflash, two slots", ServerSpec(n_max=15, slots=2, binary=older_build()), LoadPlan(**plan, concurrency=2)),
         (
             "b10434 ngram-simple, two slots",
             ServerSpec(types=("ngram-simple",), slots=2, binary=older_build()),
@@ -67,9 +70,9 @@ def rows(seconds: float) -> list[tuple[str, ServerSpec, LoadPlan]]:
     ]
 
 
-async def run(name: str, spec: ServerSpec, plan: LoadPlan) -> str:
+async def run(name: str, spec: ServerSpec, plan: LoadPlan, settings: Settings) -> str:
     """One row of the table."""
-    async with LabServer(spec) as server, watching([LiveTarget(server.url, server.pid)], Settings()) as pump:
+    async with LabServer(spec) as server, watching([LiveTarget(server.url, server.pid)], settings) as pump:
         outcomes = await run_load(server.url, plan)
     view = pump.session().targets[0]
     count, totals = view.referee.count, view.totals
@@ -89,15 +92,19 @@ async def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
-    seconds = parser.parse_args().seconds
+    parser.add_argument("--by", choices=("log", "trace"), default="log")
+    args = parser.parse_args()
+    seconds, traced = args.seconds, args.by == "trace"
     print(
         f"{seconds:g} s of load each; cycles / drafted / accepted; the synthetic rates give tau_draft {TAU_DRAFT:.2f}\n"
     )
     heads = ("server", "captured", "the server's counters", "evidence", "tokens seen / sent", "tau")
     print(f"| {' | '.join(heads)} | tau_draft at full width ± 3 s.e. |")
     print("|---|---|---|---|---|---|---|")
+    settings = Settings(trace="auto" if traced else "off")
     for name, spec, plan in rows(seconds):
-        print(await run(name, spec, plan), flush=True)
+        if not (traced and "polled" in name):
+            print(await run(name, replace(spec, trace=False) if traced else spec, plan, settings), flush=True)
 
 
 if __name__ == "__main__":

@@ -47,7 +47,7 @@ specscope [TARGET] [options]
 
 EPILOG: Final = """\
 specscope live --help shows the options of the screen (--pid, --log, --api-key-file, --label, --live-metrics,
---config, --no-color, --ascii); specscope COMMAND --help those of a command."""
+--trace, --config, --no-color, --ascii); specscope COMMAND --help those of a command."""
 
 BARE_WORD: Final = re.compile(r"\w[\w-]*")
 """What may be a misspelt command: no address with a port, a domain or a path, and no option."""
@@ -164,6 +164,11 @@ def _common() -> Parser:
         metavar="S",
         dest="live_metrics_s",
         help="read /metrics every S seconds even while busy (each read resets its rate gauges for every reader)",
+    )
+    group.add_argument(
+        "--trace",
+        choices=("auto", "off", "cheap", "full"),
+        help="probes on the server: auto is all that is permitted (as root; the dear ones 0.5 s in 10 s)",
     )
     return common
 

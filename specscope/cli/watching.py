@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from specscope.session.state import Target
     from specscope.settings import Settings
 
-ATTACH_WAIT_S: Final = 6.0
+ATTACH_WAIT_S: Final = 10.0
 """How long sources may take to attach before watching begins without them."""
 
 REACH_WAIT_S: Final = 3.5
@@ -53,6 +53,7 @@ def make_watches(targets: list[LiveTarget], clock: Clock, settings: Settings) ->
             log=settings.log if i == 0 else None,
             api_key=settings.api_key,
             live_metrics_s=settings.live_metrics_s,
+            trace=settings.trace,
         )
         for i, target in enumerate(targets)
     ]

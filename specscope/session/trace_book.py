@@ -50,6 +50,7 @@ class TraceBook:
     anatomy: AnatomyBook = field(default_factory=AnatomyBook)
     copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
     bursts: deque[Burst] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
+    _owners: dict[int, Request] = field(default_factory=dict[int, "Request"])
 
     def started(self, e: TraceStarted) -> None:
         """Probes are armed."""
@@ -65,10 +66,13 @@ class TraceBook:
         if request is None:
             request = self.book.open(e.slot, None, e.at, whole=True)
         request.begun_at = e.at
+        self._owners[e.slot] = request
 
     def cycle(self, e: CycleTraced) -> None:
-        """One cycle of a slot's request."""
-        request = self.book.at_work(e.slot, e.at) or self.book.open(e.slot, None, e.at, whole=False)
+        """One cycle of a slot: of the request whose prompt ended there last, where begins are told."""
+        request = self._owner(e) or self.book.at_work(e.slot, e.at)
+        if request is None:
+            request = self.book.open(e.slot, None, e.at, whole=False)
         if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
             request.whole = False  # its first cycles came before the probes
         self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
@@ -76,6 +80,12 @@ class TraceBook:
             self.methods[e.method, "cycles"] += 1
             self.methods[e.method, "drafted"] += e.drafted
             self.methods[e.method, "accepted"] += e.accepted
+
+    def _owner(self, e: CycleTraced) -> Request | None:
+        owner = self._owners.get(e.slot)
+        if owner is None or owner.ended_at is None or e.at <= owner.ended_at + BEGIN_SLACK_S:
+            return owner
+        return None
 
     def _tells_begins(self) -> bool:
         return self.tracing is not None and "begin" in self.tracing.functions
@@ -109,12 +119,13 @@ class TraceBook:
 def _may_be(request: Request, begun_at: float) -> bool:
     """Whether a request is the one whose prompt ended at ``begun_at``.
 
-    It is not when its own prompt is known to have ended before, tokens were seen from it well before, or it began
-    well after.
+    It is not when a begin or a cycle of it was traced already, or its first token was seen well before.
     """
-    if request.begun_at is not None or request.started_at > begun_at + BEGIN_SLACK_S:
+    if request.begun_at is not None or request.seen_by == "trace":
         return False
-    seen = [t for t in (request.first_token_at, request.last_step_at) if t is not None]
-    if not request.whole and not seen:
-        return request.decoded in (None, 0) or request.started_at >= begun_at - BEGIN_SLACK_S
-    return all(t >= begun_at - BEGIN_SLACK_S for t in seen)
+    if request.first_token_at is not None:
+        return request.first_token_at >= begun_at - BEGIN_SLACK_S
+    if request.whole:
+        return True
+    unseen = not request.decoded and request.last_step_at is None
+    return unseen or request.started_at >= begun_at - BEGIN_SLACK_S

@@ -74,7 +74,7 @@ class HttpSource:
     api_key: str | None = None
     relaxed: bool = False
     live_metrics_s: float | None = None
-    on_contact: Callable[[], Awaitable[bool | None]] | None = None
+    on_contact: Callable[[PropsRead | None], Awaitable[bool | None]] | None = None
     sleep_idle_s: float | None = None
     name: str = "http"
     address: Address = field(init=False)
@@ -186,7 +186,7 @@ class HttpSource:
         """Ask what the server is and say so when it changed."""
         verdict, props = await self.look()
         if verdict.state in MET:
-            await self._meet(verdict.state)
+            await self._meet(verdict.state, props)
         elif verdict.state != "error":
             self._met = False
         self.say(await self._with_children(verdict))
@@ -219,11 +219,11 @@ class HttpSource:
             return Verdict("hung", self._detail), props
         return verdict, props
 
-    async def _meet(self, state: ServerState) -> None:
+    async def _meet(self, state: ServerState, props: PropsRead | None) -> None:
         """The server is there for the first time, or again: perhaps as another process."""
         if self._met:
             return
-        same = await self.meet_process()
+        same = await self.meet_process(props)
         if same is not True and self._contacts and state == "ready":
             same = await self.counters.same_process()
         if same is not True or not self._contacts:
@@ -234,12 +234,12 @@ class HttpSource:
         self._props = None
         self._met = True
 
-    async def meet_process(self) -> bool | None:
+    async def meet_process(self, props: PropsRead | None = None) -> bool | None:
         """Let the other sources find their place; whether they found the process of before."""
         if self.on_contact is None:
             return None
         try:
-            return await self.on_contact()
+            return await self.on_contact(props)
         except Exception as error:  # noqa: BLE001  the process may be out of reach; the server is not
             self.endpoints.lose("process", f"{type(error).__name__}: {error}")
             return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 import psutil
 
@@ -17,16 +17,24 @@ from specscope.sources.llama_http import HttpSource
 from specscope.sources.llama_log import LogSource
 from specscope.sources.log_place import log_place_of
 from specscope.sources.process import ProcessSource, process_seen
+from specscope.sources.trace.source import TraceSource
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from specscope.events import Event
+    from specscope.events import Event, PropsRead
     from specscope.flags import ServerFlags
     from specscope.sources.source import Clock, Emit, Source
 
 LOG_WAIT_S: Final = 1.5
 """How long the first count waits for the log to be in place. Its history is at most 1.3 MB: a few milliseconds."""
+
+TRACE_WAIT_S: Final = 8.0
+"""How long the first count waits for the probes: what runs before they are armed would be counted by the server
+and seen by nobody. Arming takes 0.5-3 s."""
+
+DEFAULT_SLOTS: Final = 4
+"""Slots of a llama-server that was not told how many (-np auto, since November 2025)."""
 
 BUSY_CPU_PCT: Final = 25.0
 """A server at rest uses next to no CPU, one that decodes most of a core: reason enough to look at its slots."""
@@ -56,6 +64,7 @@ class ServerWatch:
         log: its log where the user named one: a path, or ``-`` for standard input.
         api_key: bearer token.
         live_metrics_s: see HttpSource.
+        trace: how much to trace, see TraceSource.
     """
 
     def __init__(
@@ -70,6 +79,7 @@ class ServerWatch:
         log: str | None = None,
         api_key: str | None = None,
         live_metrics_s: float | None = None,
+        trace: Literal["off", "cheap", "auto", "full"] = "off",
     ) -> None:
         self._clock = clock
         self._target = target
@@ -78,6 +88,9 @@ class ServerWatch:
         self._attached_pid: int | None = None
         self._log_path: Path | None = None
         self._log_ready = asyncio.Event()
+        self._trace: Literal["off", "cheap", "auto", "full"] = trace
+        self._trace_ready = asyncio.Event()
+        self._telling: set[str] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._emit: Emit = lambda _: None
         self.http = HttpSource(url, clock, target, api_key, live_metrics_s=live_metrics_s, on_contact=self._on_contact)
@@ -110,12 +123,10 @@ class ServerWatch:
     def _take(self, event: Event) -> None:
         """Pass a fact on, and let the sources know what it means for them."""
         match event:
-            case SourceAttached(source="log", tier=tier):
-                self.http.relax(relaxed=tier in ("cycles", "trace"))
-                self._log_ready.set()
-            case SourceLost(source="log"):
-                self.http.relax(relaxed=False)
-                self._log_ready.set()
+            case SourceAttached(source="log" | "trace" as source, tier=tier):
+                self._tells_cycles(source, told=tier in ("cycles", "trace"))
+            case SourceLost(source="log" | "trace" as source):
+                self._tells_cycles(source, told=False)
             case RequestLaunched():
                 self.http.wake()
             case ProcessSampled(cpu_pct=float() as cpu_pct) if cpu_pct >= BUSY_CPU_PCT:
@@ -123,6 +134,15 @@ class ServerWatch:
             case _:
                 pass
         self._emit(event)
+
+    def _tells_cycles(self, source: str, *, told: bool) -> None:
+        """The log or the trace has found its place, with cycles in it or not: /slots need not be polled for them."""
+        if told:
+            self._telling.add(source)
+        else:
+            self._telling.discard(source)
+        self.http.relax(relaxed=bool(self._telling))
+        (self._log_ready if source == "log" else self._trace_ready).set()
 
     def _start(self, name: str, source: Source) -> None:
         old = self._tasks.pop(name, None)
@@ -139,7 +159,7 @@ class ServerWatch:
             reason = f"specscope failed: {type(error).__name__}: {error}"
             self._take(SourceLost(at=self._clock.now(), target=self._target, source=name, reason=reason))
 
-    async def _on_contact(self) -> bool | None:
+    async def _on_contact(self, props: PropsRead | None) -> bool | None:
         """The server is there, for the first time or again: put its process, log and files in place.
 
         Returns:
@@ -151,13 +171,16 @@ class ServerWatch:
             pid = await asyncio.to_thread(find_pid, self.url)
         if pid is not None and pid != self._attached_pid:
             self._attached_pid = pid
-            await self._attach_process(pid)
+            await self._attach_process(pid, props)
+        if "trace" in self._tasks:
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(self._trace_ready.wait(), TRACE_WAIT_S)
         if self._log is not None or "log" in self._tasks:
             with contextlib.suppress(TimeoutError):
                 await asyncio.wait_for(self._log_ready.wait(), LOG_WAIT_S)
         return None if pid is None or before is None else pid == before
 
-    async def _attach_process(self, pid: int) -> None:
+    async def _attach_process(self, pid: int, props: PropsRead | None) -> None:
         if pid != self._pid and not await asyncio.to_thread(is_server, pid):
             reason = f"process {pid} serves this address and is no llama-server, perhaps a tunnel or a proxy"
             hint = "on the server's machine, or with --pid and --log, more can be seen"
@@ -175,6 +198,11 @@ class ServerWatch:
         files = files_in_use(pid, flags)
         if files:
             self._start("gguf", GgufSource(files, self._clock, self._target))
+        if self._trace != "off":
+            self._trace_ready.clear()
+            slots = (props.total_slots if props is not None else None) or DEFAULT_SLOTS
+            trace = TraceSource(pid, self._clock, self._target, mode=self._trace, slots=slots, methods=flags.spec_types)
+            self._start("trace", trace)
         if self._log is None:
             self._attach_log(pid, flags)
 

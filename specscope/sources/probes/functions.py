@@ -1,0 +1,91 @@
+"""The server's functions that tell of a cycle, by role, under the names that builds of llama.cpp gave them.
+
+Verified against b10434 and b11549 (exports of libllama-common.so, libllama.so, libggml-base.so) and the source of
+b11434. Old and new names stand side by side: what a build has is probed, what it lacks is said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final, NamedTuple
+
+
+class Role(NamedTuple):
+    """One thing to see. ``names`` match mangled names, the best first; of each file the first match counts.
+
+    ``tier``: ``cheap`` probes fire a handful of times a cycle, ``auto`` ones 30-80 times (about 1 % of a cycle on an
+    H200), ``dear`` ones hundreds of times (11 %) and only in bursts.
+    """
+
+    name: str
+    tier: str
+    names: tuple[str, ...]
+    each: bool = False
+
+
+SPEC: Final = "P18common_speculative"
+
+ROLES: Final = (
+    Role("begin", "cheap", (rf"_Z24common_speculative_begin{SPEC}i.*",)),
+    Role("draft", "cheap", (rf"_Z24common_speculative_draft{SPEC}",)),
+    Role(
+        "method",
+        "cheap",
+        (r"_ZN\d+common_speculative_impl_(\w+?)5draftERSt6vectorI31common_speculative_draft_params.*",),
+        each=True,
+    ),
+    Role("features", "cheap", (rf"_Z26common_speculative_process{SPEC}.*",)),
+    Role("accept", "cheap", (rf"_Z25common_speculative_accept{SPEC}it",)),
+    Role("forward", "cheap", ("llama_process", "llama_decode")),
+    Role("restore", "cheap", ("llama_state_seq_set_data_ext",)),
+    Role("sample", "auto", (r"_Z21common_sampler_sampleP14common_samplerP13llama_contextib",)),
+    Role("copy_async", "auto", ("ggml_backend_tensor_get_async",)),
+    Role("copy_2d_async", "auto", ("ggml_backend_tensor_get_2d_async",)),
+    Role("copy", "auto", ("ggml_backend_tensor_get",)),
+    Role("wait", "dear", ("ggml_backend_sched_synchronize",)),
+    Role("submit", "dear", ("ggml_backend_sched_graph_compute_async",)),
+    Role("device_wait", "dear", ("cudaStreamSynchronize", "hipStreamSynchronize")),
+    Role("launch", "dear", ("cudaGraphLaunch", "hipGraphLaunch")),
+)
+
+NEEDED: Final = ("draft", "method", "accept", "forward")
+"""Without these no cycle can be counted."""
+
+MARKS: Final = (b"common_speculative_draft", b"llama_decode", b"ggml_backend_sched_synchronize", b"StreamSynchronize")
+"""One of these is among the symbol names of every file that may hold a role."""
+
+_PATTERNS: Final = tuple((role, tuple(re.compile(p + r"\Z") for p in role.names)) for role in ROLES)
+_METHOD: Final = next(patterns[0] for role, patterns in _PATTERNS if role.name == "method")
+_ANY: Final = re.compile("|".join(f"(?:{p})" for role in ROLES for p in role.names) + r"\Z")
+
+
+def wanted(name: str) -> bool:
+    """Whether a function has any role."""
+    return _ANY.match(name) is not None
+
+
+def by_role(names: list[str]) -> dict[str, list[str]]:
+    """The functions of one file by role; of most roles one, its best name."""
+    found: dict[str, list[str]] = {}
+    for role, patterns in _PATTERNS:
+        for pattern in patterns:
+            matches = sorted(n for n in names if pattern.match(n))
+            if matches:
+                found[role.name] = matches if role.each else matches[:1]
+                break
+    return found
+
+
+def method_of(name: str) -> str:
+    """The drafting method of an implementation, in the words of --spec-type: ``draft-dflash``, ``ngram-mod``."""
+    match = _METHOD.match(name)
+    return match[1].replace("_", "-") if match else ""
+
+
+def roles_up_to(tier: str) -> tuple[str, ...]:
+    """The roles that a program of this tier probes: ``cheap``, or ``auto`` with the cheap ones in it."""
+    kept = ("cheap",) if tier == "cheap" else ("cheap", "auto")
+    return tuple(role.name for role in ROLES if role.tier in kept)
+
+
+DEAR: Final = tuple(role.name for role in ROLES if role.tier == "dear")

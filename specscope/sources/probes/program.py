@@ -1,0 +1,142 @@
+"""The bpftrace program that sees cycles: written anew for each server, with only the probes that its build has.
+
+It prints one line per event, stamped with CLOCK_MONOTONIC in nanoseconds; what need not be seen one by one is added
+up in the kernel. ``specscope/sources/trace/lines.py`` reads the lines:
+
+====================================  =================================================================================
+``B stamp slot``                      a slot begins to generate
+``W slot width address``              a draft of that many tokens is ready, by the method at that address (before ``D``)
+``D start end ns calls``              the drafter was at work; ns and calls: its sampling on the host, so far
+``P start end ns calls thread``       a forward of the target; ns and calls: the target's sampling, so far
+``S start end``                       the first sampling after a forward of the target
+``F start end``                       features were handed to the drafter
+``R stamp slot``                      a slot's state is restored: its draft is verified again
+``A stamp slot accepted ns calls``    a cycle ends
+``@c[owner, bytes]: count``           copies of the last second by size, then ``C stamp``; owner 0: the target
+====================================  =================================================================================
+
+How the width is read: each ``common_speculative_impl_*::draft`` gets the vector of draft parameters, one element a
+slot, whose first byte says that the slot wants a draft; at the return of ``common_speculative_draft`` the pointer at
+byte 24 leads to the drafted tokens, truncated as they will be verified. The element's size is the vector's bytes over
+the slots (48 in b11549). Equal to the server's counters in every mode tried (tests/truth).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.sources.probes.functions import NEEDED, roles_up_to
+
+if TYPE_CHECKING:
+    from specscope.sources.probes.libraries import Found, Place
+
+MAX_SLOTS: Final = 32
+"""The program unrolls its loop over slots; beyond this the kernel's verifier and bpftrace's stack give out."""
+
+_HERE: Final = {"x86_64": 'reg("ip")', "aarch64": 'reg("pc")', "": "0"}
+"""The probed address, by machine. aarch64 is by the table of bpftrace's registers and untested."""
+
+_BEGIN: Final = ("uprobe", "begin", "", 'printf("B %llu %d\\n", nsecs, arg1);')
+_RESTORE: Final = ("uprobe", "restore", "@in == 0", 'printf("R %llu %d\\n", nsecs, arg3);')
+_FORWARD: Final = (
+    ("uprobe", "forward", "@in == 0", "@p0 = nsecs;"),
+    (
+        "uretprobe",
+        "forward",
+        "@in == 0 && @p0 != 0",
+        'printf("P %llu %llu %llu %llu %d\\n", @p0, nsecs, @vs, @vn, tid); @p0 = (uint64)0; @first = 1;',
+    ),
+)
+_FEATURES: Final = (
+    ("uprobe", "features", "", "@in = 2; @f0 = nsecs;"),
+    ("uretprobe", "features", "@f0 != 0", '@in = 0; printf("F %llu %llu\\n", @f0, nsecs); @f0 = (uint64)0;'),
+)
+_SAMPLE: Final = (
+    (
+        "uprobe",
+        "sample",
+        "",
+        "@q0 = nsecs;",
+    ),
+    (
+        "uretprobe",
+        "sample",
+        "@q0 != 0",
+        """if (@in == 1) { @ds += nsecs - @q0; @dn += 1; } else { @vs += nsecs - @q0; @vn += 1;
+        if (@first == 1) { @first = 0; printf("S %llu %llu\\n", @q0, nsecs); } } @q0 = (uint64)0;""",
+    ),
+)
+_ACCEPT: Final = (
+    "uprobe",
+    "accept",
+    "",
+    'printf("A %llu %d %d %llu %llu\\n", nsecs, arg1, arg2 & 0xffff, @vs, @vn);',
+)
+_COPIES: Final = (
+    # An asynchronous copy that the backend cannot do falls into the plain one, with the same tensor: counted once.
+    ("uprobe", "copy_async", "", "@c[@in != 0, arg4] = count(); @same = arg1;"),
+    ("uprobe", "copy_2d_async", "", "@c[@in != 0, arg4 * arg5] = count(); @same = arg1;"),
+    (
+        "uprobe",
+        "copy",
+        "",
+        "if (@same != arg0) { @c[@in != 0, arg3] = count(); } @same = (uint64)0;",
+    ),
+)
+
+
+def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> str:
+    """The program's text.
+
+    Args:
+        found: where the functions are.
+        pid: the process as the kernel's first pid namespace counts it; None: do not filter, nothing else maps them.
+        slots: how many the server has, 1 to MAX_SLOTS.
+        tier: ``cheap`` or ``auto``.
+    """
+    roles = {r: found.roles[r] for r in roles_up_to(tier) if r in found.roles}
+    out = ['BEGIN { printf("ready\\n"); }']
+    clauses = [_BEGIN, _RESTORE, *_FORWARD, *_FEATURES, _ACCEPT]
+    if "sample" in roles:
+        clauses += _SAMPLE
+    if "copy" in roles or "copy_async" in roles:
+        clauses += _COPIES
+        out.append('interval:s:1 { print(@c); clear(@c); printf("C %llu\\n", nsecs); }')
+    if all(role in roles for role in NEEDED) and slots <= MAX_SLOTS:
+        out += _drafting(found, pid, slots)
+    for kind, role, condition, body in clauses:
+        if role in roles:
+            out.append(_clause(kind, roles[role], pid, condition, body))
+    return "\n".join(out)
+
+
+def _clause(kind: str, places: list[Place], pid: int | None, condition: str, body: str) -> str:
+    # By address: by name bpftrace reads the file's symbols again for every probe, twice the CPU of a start.
+    points = ",".join(f"{kind}:{p.path}:{p.function.address:#x}" for p in places)
+    tests = " && ".join(t for t in ("" if pid is None else f"pid == {pid}", condition) if t)
+    return f"{points} {f'/{tests}/ ' if tests else ''}{{ {body} }}"
+
+
+def _drafting(found: Found, pid: int | None, slots: int) -> list[str]:
+    roles = found.roles
+    each = range(slots)
+    forget = "".join(f"@dp[{i}] = (uint64)0; " for i in each)
+    tell = "".join(
+        f"if (@dp[{i}] != 0) {{ $r = *(uint64*)(@dp[{i}] + 24); $n = (*(uint64*)($r + 8) - *(uint64*)$r) / 4; "
+        f'if ($n > 0) {{ printf("W {i} %d %llu\\n", $n, @m); }} }} '
+        for i in each
+    )
+    end = '@in = 0; printf("D %llu %llu %llu %llu\\n", @t0, nsecs, @ds, @dn); @t0 = (uint64)0;'
+    out = [
+        _clause("uprobe", roles["draft"], pid, "", f"@in = 1; @t0 = nsecs; {forget}"),
+        _clause("uretprobe", roles["draft"], pid, "@t0 != 0", tell + end),
+    ]
+    # The vector is read once: the kernel refuses programs that keep a changed pointer to the arguments.
+    head = f"$b = *(uint64*)arg1; $s = (*(uint64*)(arg1 + 8) - $b) / {slots}; "
+    keep = head + "".join(
+        f"if (*(uint8*)($b + {i} * $s) != 0) {{ @dp[{i}] = $b + {i} * $s; @m = {_HERE[found.machine]}; }} "
+        for i in each
+    )
+    # One program for all of them: each further one costs bpftrace a fifth of a second to compile.
+    out.append(_clause("uprobe", roles["method"], pid, "", keep))
+    return out

@@ -1,0 +1,190 @@
+"""The trace as a source: starts the helper, reads its lines, asks for bursts, and ends it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+from typing import TYPE_CHECKING, Final
+
+from specscope.events import SourceAttached, SourceLost
+from specscope.sources.trace.access import Obstacle, way_in
+from specscope.sources.trace.lines import BURST_EVERY_S, BURST_S, TraceLines
+
+if TYPE_CHECKING:
+    from specscope.events import Event
+    from specscope.sources.source import Clock, Emit
+    from specscope.sources.trace.lines import Mode
+
+READ_EVERY_S: Final = 0.03
+"""Between reads: waking up for every line would cost 2 % of a core at 100 cycles a second, this 0.4 %."""
+
+QUIET_S: Final = 0.3
+"""Without a line for so long, the last turn has ended. Its cycles have been told before."""
+
+ARM_TIMEOUT_S: Final = 30.0
+"""bpftrace compiles for one to five seconds of CPU; on a machine whose cores are all busy it takes longer."""
+
+RETRY_S: Final = 10.0
+END_S: Final = 2.0
+CHUNK: Final = 1 << 16
+
+
+class TraceSource:
+    """Traces one server process until it ends or the watch does.
+
+    Args:
+        pid: the process.
+        clock: the watch's clock.
+        target: the server the facts are about.
+        mode: ``cheap``: cycles and the parts of a turn. ``auto``: also sampling and copies, and the dear probes in
+            bursts. ``full``: the dear probes all the time.
+        slots: how many slots the server has.
+        methods: drafting methods in use, where known; () means all.
+    """
+
+    name = "trace"
+
+    def __init__(
+        self,
+        pid: int,
+        clock: Clock,
+        target: str = "t0",
+        *,
+        mode: Mode = "auto",
+        slots: int = 1,
+        methods: tuple[str, ...] = (),
+    ) -> None:
+        self._pid = pid
+        self._clock = clock
+        self._target = target
+        self._mode: Mode = mode
+        self._slots = slots
+        self._methods = methods
+        self._burst_at = 0.0
+        self._forwards: int = 0
+
+    async def run(self, emit: Emit) -> None:
+        """Emit facts until cancelled, or until the process has ended or tracing is refused."""
+        while True:
+            way = await asyncio.to_thread(way_in)
+            if isinstance(way, Obstacle):
+                self._lose(emit, way.reason, way.hint)
+                return
+            lines = TraceLines(self._target, self._mode, self._clock.at_monotonic)
+            try:
+                process = await asyncio.create_subprocess_exec(
+                    *way.command,
+                    stdin=asyncio.subprocess.PIPE,
+                    stdout=asyncio.subprocess.PIPE,
+                    stderr=asyncio.subprocess.DEVNULL,
+                    limit=CHUNK,
+                )
+            except OSError as error:
+                self._lose(emit, f"the helper does not start: {error.strerror}")
+                return
+            try:
+                await self._trace(process, lines, emit)
+            finally:
+                await _end(process)
+            if lines.failed:
+                self._lose(emit, lines.failed)
+                return
+            if not os.path.exists(f"/proc/{self._pid}"):  # noqa: PTH110, ASYNC240
+                self._lose(emit, "the server has ended")
+                return
+            self._lose(emit, lines.complaint or "bpftrace has ended")
+            await asyncio.sleep(RETRY_S)
+
+    async def _trace(self, process: asyncio.subprocess.Process, lines: TraceLines, emit: Emit) -> None:
+        """Read until the helper ends, or does not arm its probes in time."""
+        stdin, stdout = process.stdin, process.stdout
+        if stdin is None or stdout is None:
+            return
+        self._ask(stdin, self._request())
+        began = self._clock.now()
+        rest, attached, settled = b"", False, True
+        while True:
+            try:
+                data = await asyncio.wait_for(stdout.read(CHUNK), QUIET_S)
+            except TimeoutError:
+                data = None
+            now = self._clock.now()
+            if data == b"":
+                return
+            if data:
+                settled = False
+                rest = _read(lines, rest + data, now, emit)
+            elif not settled:
+                settled = True
+                _tell(lines.settle(now), emit)
+            if attached:
+                self._burst(stdin, lines, now)
+            elif lines.ready:
+                attached = True
+                self._attach(lines, emit)
+            elif now - began > ARM_TIMEOUT_S:
+                lines.complaint = lines.complaint or f"bpftrace did not attach within {ARM_TIMEOUT_S:.0f} s"
+                return
+            await asyncio.sleep(READ_EVERY_S)
+
+    def _request(self) -> dict[str, object]:
+        tier = "cheap" if self._mode == "cheap" else "auto"
+        return {"do": "trace", "pid": self._pid, "slots": self._slots, "methods": list(self._methods), "tier": tier}
+
+    def _burst(self, stdin: asyncio.StreamWriter, lines: TraceLines, now: float) -> None:
+        """Ask for the dear probes when they are due and there is work to see."""
+        if not lines.bursts or not lines.threads:
+            return
+        length, every = BURST_S[self._mode], BURST_EVERY_S[self._mode]
+        if length is None or every is None or now - self._burst_at < every:
+            return
+        if lines.last_at is None or now - lines.last_at > QUIET_S or lines.forwards == self._forwards:
+            return
+        self._burst_at, self._forwards = now, lines.forwards
+        threads = list(lines.threads)[-2:]
+        self._ask(stdin, {"do": "burst", "threads": threads, "ms": int(length * 1000)})
+
+    def _ask(self, stdin: asyncio.StreamWriter, request: dict[str, object]) -> None:
+        with contextlib.suppress(OSError):
+            stdin.write(json.dumps(request).encode() + b"\n")
+
+    def _attach(self, lines: TraceLines, emit: Emit) -> None:
+        tier = "trace" if lines.widths else "none"
+        detail = f"{self._mode}, process {self._pid}"
+        if not lines.widths:
+            why = f"not in this build: {', '.join(lines.missing)}" if lines.missing else f"{self._slots} slots"
+            detail = f"parts of a turn only, no cycles ({why})"
+        now = self._clock.now()
+        emit(SourceAttached(at=now, target=self._target, source=self.name, tier=tier, detail=detail))
+
+    def _lose(self, emit: Emit, reason: str, hint: str = "") -> None:
+        now = self._clock.now()
+        emit(SourceLost(at=now, target=self._target, source=self.name, reason=reason, hint=hint))
+
+
+def _read(lines: TraceLines, data: bytes, now: float, emit: Emit) -> bytes:
+    """Tell what whole lines say; returns the beginning of the next."""
+    *whole, rest = data.split(b"\n")
+    for line in whole:
+        _tell(lines.read(line.decode("utf-8", "replace"), now), emit)
+    return rest
+
+
+def _tell(facts: list[Event], emit: Emit) -> None:
+    for fact in facts:
+        emit(fact)
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    """End the helper by ending its stdin, whoever it runs as; kill it if it does not listen."""
+    if process.stdin is not None:
+        process.stdin.close()
+    try:
+        await asyncio.wait_for(process.wait(), END_S)
+    except TimeoutError:
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            process.kill()
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(process.wait(), END_S)
