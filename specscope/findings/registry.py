@@ -6,7 +6,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.host import host_argmax
+from specscope.findings.host import full_vocabulary_sort, host_argmax, host_sampling_dominates, sync_stalls
 from specscope.findings.rule import SEVERITIES, Collecting
 from specscope.findings.sampling import hidden_min_p
 from specscope.findings.speculation import draft_width_clamped, speculation_off, synthetic_acceptance
@@ -22,6 +22,9 @@ RULES: Final[tuple[Rule, ...]] = (
     synthetic_acceptance.RULE,
     hidden_min_p.RULE,
     host_argmax.RULE,
+    host_sampling_dominates.RULE,
+    full_vocabulary_sort.RULE,
+    sync_stalls.RULE,
 )
 
 

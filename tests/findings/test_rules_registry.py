@@ -31,6 +31,13 @@ HEALTHY = [
     b.busy(0.5, speculative=True, params={"speculative.types": "draft-dflash", "min_p": 0.0}),
     *b.of_log([(15, 5)] * 200),
     b.logged(generated=1201, drafted=3000, accepted=1000),
+    b.tracing(asynchronous=True, burst_s=0.5, burst_every_s=10.0),
+    *[
+        b.turn(1 + i / 75, 13_000, draft_us=3_400, wait_us=4_700, features_us=1_300, sampling_us=3_300, samples=7)
+        for i in range(200)
+    ],
+    b.copies(4.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400)], turns=75),
+    *[b.stalls(5.0 + i, 0.6, 0.35, span_s=0.5) for i in range(3)],
     b.idle(9.1, speculative=True),
     b.counters(9.5, 200, 3000, 1000, generated=1201),
 ]

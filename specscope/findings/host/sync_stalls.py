@@ -1,0 +1,84 @@
+"""The device has no work for most of the time, because the host has not handed it the next graph yet.
+
+Looks at: bursts of probes on waiting and submitting, on a server whose graphs run on a device: the time from the
+end of a wait to the next submit; and what the host does in a turn meanwhile.
+
+Why it matters: draft, verification and the handing over of features are graphs that follow one another, and
+between them the host selects, samples and prepares. On an H200 the device is idle for about a third of a DFlash
+cycle; beyond half of it the host sets the pace, and a faster GPU or a smaller quant changes nothing.
+
+What to do: shorten what the host does: ``--top-k`` or ``--backend-sampling`` for sampling,
+``--spec-draft-backend-sampling`` for the selection of the drafts, fewer slots or a faster core for the rest.
+
+Evidence: 50 % or more idle over at least 3 bursts. On the H200 it is 30 % of an untraced cycle and up to 40 % in a
+burst, whose own probes make the host 11 % slower. The cost is the device's idle time in a turn.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.findings.rule import Collecting, Rule
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Finding
+    from specscope.session.state import Target
+    from specscope.settings import Profile
+
+MIN_BURSTS: Final = 3
+"""One burst may fall on the end of a request; half a second of three holds dozens of cycles."""
+
+IDLE: Final = 0.5
+"""The device waits for longer than it works."""
+
+MOST: Final = 3
+"""Of the host's parts so many are named."""
+
+
+def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
+    """Judge one target."""
+    stalls, trace = target.stalls, target.trace
+    if trace is None or not trace.asynchronous or trace.burst_s is None:
+        return ()
+    bursts = len(stalls.bursts) if stalls is not None else 0
+    if stalls is None or bursts < MIN_BURSTS:
+        return Collecting(f"{MIN_BURSTS} bursts in which the server decodes ({bursts} so far)")
+    if stalls.idle < IDLE:
+        return ()
+    whole_ms = target.anatomy.parts.whole_ms if target.anatomy is not None and target.anatomy.turns else None
+    seconds = sum(b.span_s for b in stalls.bursts)
+    return (
+        RULE.found(
+            target,
+            f"the device is idle {stalls.idle:.0%} of the time: the host has no work ready for it",
+            (
+                ("device idle", f"{stalls.idle:.0%} of {seconds:.1f} s in {bursts} bursts"),
+                ("host waits for the device", f"{stalls.waiting:.0%}"),
+                *_meanwhile(target),
+            ),
+            "shorten the host's part: --top-k 40 or --backend-sampling for sampling, --spec-draft-backend-sampling "
+            "for the drafts' selection, a faster core for the rest",
+            cost_ms=stalls.idle * whole_ms if whole_ms is not None else None,
+        ),
+    )
+
+
+def _meanwhile(target: Target) -> tuple[tuple[str, str], ...]:
+    """The host's largest parts of a turn."""
+    anatomy = target.anatomy
+    if anatomy is None or not anatomy.turns:
+        return ()
+    parts = anatomy.parts
+    of_host = {
+        "sampling": parts.sampling_ms,
+        "the drafts' selection": parts.draft_sampling_ms,
+        "handing features over": parts.features_ms,
+        "submitting": parts.submit_ms,
+        "other": parts.other_ms,
+    }
+    largest = sorted(((ms, name) for name, ms in of_host.items() if ms), reverse=True)[:MOST]
+    told = ", ".join(f"{name} {ms:.1f} ms" for ms, name in largest)
+    return (("the host meanwhile", f"{told} of {parts.whole_ms:.1f} ms a turn"),) if told else ()
+
+
+RULE = Rule("SPC504", "sync_stalls", "warning", look)
