@@ -309,7 +309,7 @@ class BackendPath:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Burst:
-    """What the dear probes saw in one burst, per second of it.
+    """What the dear probes saw in one burst. ``at`` is its end, ``span_s`` the time in it that the server was at work.
 
     ``waiting``: share of the time that the server's thread waited for the device; ``idle``: share that the device
     had nothing to do because the host had not submitted yet.

@@ -42,9 +42,7 @@ def test_a_server_that_does_not_draft_has_bursts_without_cycles() -> None:
 
 
 def test_a_thread_cannot_wait_while_the_device_is_idle() -> None:
-    long = ev.StallsSampled(
-        at=b.T0, span_s=0.1, cycles=3, wait_us=90_000, idle_us=30_000, waits=6, submits=9, spans=[("wait", 0, 90_000)]
-    )
+    long = ev.StallsSampled(at=b.T0, span_s=0.1, cycles=3, wait_us=90_000, idle_us=30_000, waits=6, submits=9)
     stalls = b.seen(b.found(), long).stalls
     assert stalls is not None
     assert (stalls.waiting, stalls.idle) == (pytest.approx(0.9), pytest.approx(0.1))
@@ -56,3 +54,29 @@ def test_the_latest_bursts_are_kept_and_a_restart_forgets_them() -> None:
     assert target.stalls is not None
     assert [s.at - b.T0 for s in target.stalls.bursts] == [float(i) for i in range(5, BURSTS_KEPT + 5)]
     assert b.seen(b.found(), b.started("1"), *bursts, b.started("2", at=99.0)).stalls is None
+
+
+def test_rest_between_requests_is_no_stall() -> None:
+    # Half a second: a request ends at 150 ms, the next begins at 350 ms; the device had nothing to do because
+    # nobody asked for anything.
+    spans = [("submit", 5_000, 500), ("wait", 5_500, 144_500), ("submit", 350_000, 500), ("wait", 350_500, 149_500)]
+    pause = ev.StallsSampled(
+        at=b.T0, span_s=0.5, cycles=20, wait_us=210_000, idle_us=260_000, waits=40, submits=60, spans=spans
+    )
+    stalls = b.seen(b.found(), pause).stalls
+    assert stalls is not None
+    assert stalls.bursts[0].span_s == pytest.approx(0.3)
+    assert (stalls.waiting, stalls.idle) == (pytest.approx(0.7), pytest.approx(0.2))
+
+
+def test_a_burst_that_a_request_fills_in_part() -> None:
+    spans = [("submit", 300_000, 500), ("wait", 301_000, 99_000)]
+    late = ev.StallsSampled(
+        at=b.T0, span_s=0.5, cycles=6, wait_us=60_000, idle_us=30_000, waits=12, submits=18, spans=spans
+    )
+    stalls = b.seen(b.found(), late).stalls
+    assert stalls is not None
+    assert stalls.bursts[0].span_s == pytest.approx(0.2)  # what follows is too short for a rest
+    assert (stalls.waiting, stalls.idle) == (pytest.approx(0.3), pytest.approx(0.15))
+    over = ev.StallsSampled(at=b.T0, span_s=0.05, cycles=1, wait_us=1, idle_us=1, waits=1, submits=1, spans=spans)
+    assert b.seen(b.found(), over).stalls is None
