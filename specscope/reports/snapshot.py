@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
+from specscope.reports.snapshot_trace import by_method, trace_json
 
 if TYPE_CHECKING:
     from specscope.events import ModelRead
@@ -43,9 +44,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "requests": [_request(r) for r in target.requests],
         "throughput": _throughput(target),
         "economics": None,
-        "anatomy_ms": None,
-        "copies": None,
-        "backend_path": None,
+        **trace_json(target),
         "kv": _kv(target),
         "gpu": None,
         "memory_map": None,
@@ -110,7 +109,7 @@ def _speculation(target: Target) -> Json:
         "plain_steps": totals.plain_steps,
         "generated_tokens": totals.generated,
         "referee": _referee(referee, polled=totals.evidence == "counted"),
-        "by_method": None,
+        "by_method": by_method(target),
         "by_slot": [
             {"slot": s.id, "cycles": s.tally_cycles, "steps": s.tally_steps, "tau": s.tau}
             for s in target.slots

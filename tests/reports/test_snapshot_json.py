@@ -18,8 +18,8 @@ from specscope.session.fold import Fold
 from specscope.settings import Settings
 
 SCHEMA = """
-schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path kv
-gpu memory_map sampling findings collecting regimes marks epochs sources overhead
+schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
+stalls trace kv gpu memory_map sampling findings collecting regimes marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -41,6 +41,9 @@ requests_checked requests_parted missed waiting
 REQUEST = """
 slot task label started_at ended_at prompt_tokens cached_tokens generated_tokens ttft_ms tok_s cycles drafted_tokens
 accepted_tokens tau stop seen_whole agrees seen_by
+"""
+ANATOMY = """
+draft submit verify features sampling copies sync other whole turns cycles evidence basis draft_sampling
 """
 FINDING = "code name severity subject summary evidence advice link cost_ms"
 MODEL = "path name arch file_bytes tensor_types n_vocab n_embd n_layer n_ctx_train block_size"
@@ -111,7 +114,17 @@ def test_what_was_not_seen_is_null_and_never_nought() -> None:
     assert snap["sampling"]["provenance"] is None
     assert {snap["throughput"][key] for key in snap["throughput"]} == {None}
     assert snap["model"] == {"target": None, "drafter": None, "projector": None}
-    for part in ("economics", "anatomy_ms", "copies", "backend_path", "gpu", "memory_map", "regimes"):
+    for part in (
+        "economics",
+        "anatomy_ms",
+        "copies",
+        "backend_path",
+        "stalls",
+        "trace",
+        "gpu",
+        "memory_map",
+        "regimes",
+    ):
         assert snap[part] is None
 
 
@@ -203,6 +216,100 @@ def test_the_other_parts() -> None:
     assert (request["seen_by"], request["agrees"], request["seen_whole"]) == ("log", True, True)
     assert snap["throughput"]["decode_tok_s"] > 0
     assert snap["throughput"]["window_s"] > 0
+
+
+TRACE = [
+    b.found(),
+    b.model(n_vocab=49_152, n_embd=4096),
+    b.props(total_slots=1),
+    b.process("--spec-type draft-dflash --spec-draft-n-max 15"),
+    b.tracing("auto", asynchronous=True, missing=["launch"], burst_s=0.5, burst_every_s=10.0),
+    b.began(0.9),
+    *[b.traced(1 + i / 50, 15, 6, method="draft-dflash") for i in range(60)],
+    *[
+        b.turn(
+            1 + i / 50,
+            13_000,
+            draft_us=3_400,
+            draft_sampling_us=300,
+            submit_us=500,
+            wait_us=4_700,
+            features_us=1_300,
+            sampling_us=2_900,
+        )
+        for i in range(60)
+    ],
+    b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400), ("target", 12_345, 75)], turns=75),
+    b.stalls(2.2, 0.6, 0.3, span_s=0.5),
+]
+
+
+def test_where_a_turns_time_goes() -> None:
+    snap = made(*TRACE)
+    anatomy = snap["anatomy_ms"]
+    assert list(anatomy) == ANATOMY.split()
+    assert [anatomy[k] for k in ("draft", "submit", "verify", "features", "sampling")] == [3.4, 0.5, 4.7, 1.3, 2.9]
+    assert (anatomy["whole"], anatomy["other"], anatomy["draft_sampling"]) == (13.0, pytest.approx(0.2), 0.3)
+    assert anatomy["copies"] is None  # no time of theirs is seen
+    assert anatomy["sync"] == pytest.approx(0.6 * 13.0)
+    assert (anatomy["turns"], anatomy["cycles"], anatomy["evidence"]) == (60, 60, "exact")
+    assert anatomy["basis"] == "probes on the server's own functions"
+
+
+def test_copies_paths_stalls_and_the_trace_itself() -> None:
+    snap = made(*TRACE)
+    assert snap["copies"] == [
+        {"owner": "target", "bytes": 3_145_728, "per_cycle": 1.0, "meaning": "logits of 16 rows"},
+        {"owner": "target", "bytes": 12_345, "per_cycle": 1.0, "meaning": None},
+        {
+            "owner": "drafter",
+            "bytes": 40,
+            "per_cycle": 32.0,
+            "meaning": "top 10 chosen on the device (ids or scores)",
+        },
+    ]
+    assert snap["backend_path"] == {
+        "draft": "device",
+        "target": "host",
+        "evidence": "exact",
+        "draft_why": "32 x 40 bytes a turn: top 10 chosen on the device (ids or scores); no logits",
+        "target_why": "1 x 3,145,728 bytes a turn: logits of 16 rows",
+    }
+    assert snap["stalls"] == {
+        "waiting_pct": pytest.approx(60.0),
+        "idle_pct": pytest.approx(30.0),
+        "burst_s": 0.5,
+        "every_s": 10.0,
+        "bursts": 1,
+    }
+    assert snap["trace"] == {"mode": "auto", "missing": ["launch"]}
+    assert snap["speculation"]["by_method"] == [
+        {"method": "draft-dflash", "cycles": 60, "drafted_tokens": 900, "accepted_tokens": 360}
+    ]
+
+
+def test_copies_of_a_turn_are_of_all_its_cycles() -> None:
+    both = [b.turn(1 + i / 50, 13_000, cycles=2) for i in range(10)]
+    snap = made(b.found(), b.tracing(), *both, b.copies(2.0, [("drafter", 40, 640)], turns=10))
+    assert (snap["copies"][0]["per_cycle"], snap["anatomy_ms"]["cycles"]) == (32.0, 20)
+
+
+def test_an_estimate_has_no_turns_and_says_what_it_rests_on() -> None:
+    cycles = [b.cycle(1 + 0.013 * i, 15, 6) for i in range(100)]
+    lines = [b.statistics(1.0, 100, 340.0), b.statistics(2.0, 300, 1020.0)]
+    snap = made(b.found(), b.attached("log", "cycles"), *cycles, *lines)
+    anatomy = snap["anatomy_ms"]
+    assert (anatomy["evidence"], anatomy["turns"], anatomy["cycles"]) == ("estimated", None, 200)
+    assert anatomy["draft"] == pytest.approx(3.4)
+    unknown = ("submit", "verify", "features", "sampling", "copies", "sync", "draft_sampling")
+    assert {anatomy[k] for k in unknown} == {None}
+    assert "statistics" in anatomy["basis"]
+
+
+def test_a_path_that_only_a_reason_tells_of() -> None:
+    path = made(b.found(), b.busy(params={"speculative.types": "ngram-mod"}))["backend_path"]
+    assert (path["draft"], path["target"], path["draft_why"]) == ("unknown", "unknown", "no draft model")
+    assert (path["evidence"], path["target_why"]) == ("unknown", None)
 
 
 def test_findings_and_what_still_waits_are_in_it() -> None:
