@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding, Rule
-    from specscope.session.state import Evidence, Session, Target
+    from specscope.session.state import CopyRow, Evidence, Session, Target
 
 MARKS: Final[dict[Evidence, str]] = {
     "exact": "=",
@@ -50,6 +50,7 @@ def _target(target: Target) -> list[str]:
             f"tau {_number(totals.tau)}, tau_draft {_number(totals.tau_draft)}"
         )
         lines.append(f"  {referee_sentence(target)}")
+    lines += _turns(target)
     finished = [r for r in target.requests if r.ended_at is not None]
     counted = [r.generated for r in finished if r.generated is not None]
     tokens = _count(sum(counted) if counted or not finished else None)
@@ -58,6 +59,37 @@ def _target(target: Target) -> list[str]:
     if target.restarts:
         lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
     return lines
+
+
+def _turns(target: Target) -> list[str]:
+    """Where a turn's time goes, what it copies, where tokens are chosen and who waits: as far as it is known."""
+    anatomy, path, stalls = target.anatomy, target.backend_path, target.stalls
+    lines: list[str] = []
+    if anatomy is not None:
+        parts, mark = anatomy.parts, MARKS[anatomy.evidence]
+        told = {
+            "draft": parts.draft_ms,
+            "submit": parts.submit_ms,
+            "verify": parts.wait_ms,
+            "features": parts.features_ms,
+            "sampling": parts.sampling_ms,
+            "other": parts.other_ms,
+        }
+        known = ", ".join(f"{name} {ms:.1f}" for name, ms in told.items() if ms is not None)
+        lines.append(f"  a turn of {parts.whole_ms:.1f} ms{mark}: {known} ({anatomy.basis})")
+    if target.copies:
+        copied = sum(r.bytes_each * r.per_turn for r in target.copies)
+        lines.append(f"  copies to the host: {copied / 1e6:,.2f} MB a turn, most of it {_copies(target.copies[0])}")
+    if path.evidence != "unknown":
+        lines.append(f"  chosen on: draft {path.draft}, target {path.target}{MARKS[path.evidence]}")
+    if stalls is not None:
+        lines.append(f"  host waits for the device {stalls.waiting:.0%}, device idle {stalls.idle:.0%} of the time")
+    return lines
+
+
+def _copies(row: CopyRow) -> str:
+    times = f"{row.per_turn:.1f}".removesuffix(".0")
+    return f"{times} x {row.bytes_each:,} bytes" + (f" ({row.meaning})" if row.meaning else "")
 
 
 def referee_sentence(target: Target) -> str:

@@ -70,6 +70,28 @@ def test_a_server_that_does_not_draft_has_no_line_about_cycles() -> None:
     assert "tau 1.00" in text
 
 
+def test_a_traced_turn_its_copies_and_who_waits() -> None:
+    turns = [b.turn(1 + i / 75, 13_000, draft_us=3_400, wait_us=4_700, sampling_us=2_900) for i in range(9)]
+    copies = b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400)], turns=75)
+    server = [b.model(n_vocab=49_152, n_embd=4096), b.process("--spec-type draft-dflash --spec-draft-n-max 15")]
+    text = words(*TRACED, *server, *turns, copies, b.stalls(3.0, 0.61, 0.3))
+    assert [line.strip() for line in text.splitlines()[2:-1]] == [
+        "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, other 2.0 (probes on the server's own functions)",
+        "copies to the host: 3.15 MB a turn, most of it 1 x 3,145,728 bytes (logits of 16 rows)",
+        "chosen on: draft device, target host=",
+        "host waits for the device 61%, device idle 30% of the time",
+    ]
+
+
+def test_what_is_estimated_of_a_turn_is_marked_so() -> None:
+    cycles = [b.cycle(1 + 0.013 * i, 15, 6) for i in range(100)]
+    flag = b.process("--spec-type draft-dflash --no-spec-draft-backend-sampling")
+    text = words(*TRACED, flag, *cycles, b.statistics(1.0, 100, 340.0), b.statistics(2.0, 300, 1020.0))
+    assert "a turn of 13.0 ms~: draft 3.4, other 9.6 (turn of 13.0 ms from the time between steps; " in text
+    assert "chosen on: draft host, target unknown~" in text
+    assert "copies" not in text
+
+
 def test_restarts_are_mentioned() -> None:
     text = words(b.found(), b.started("1"), b.started("2", at=9.0))
     assert "the server restarted 1 times; the figures are of its last run" in text
