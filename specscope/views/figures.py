@@ -68,6 +68,16 @@ def milliseconds(ms: float | None) -> str:
     return f"{ms:.0f} ms" if ms < 1000 else f"{ms / 1000:.2f} s"  # noqa: PLR2004  a second has 1000 ms
 
 
+def data_size(count: float | None) -> str:
+    """An amount of data: ``40 B``, ``262 kB``, ``4.46 MB``."""
+    if count is None:
+        return UNKNOWN
+    for unit, size in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
+        if count >= size * 0.9995:  # what would be written as 1,000 is written in the larger unit
+            return f"{count / size:.3g} {unit}"
+    return f"{count:.0f} B"
+
+
 def clock(at: float, *, tenths: bool = False) -> str:
     """The local time of day, ``12:04:31``."""
     text = time.strftime("%H:%M:%S", time.localtime(at))

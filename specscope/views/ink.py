@@ -33,6 +33,7 @@ class Ink:
         badge: a neutral mark on a filled ground.
         accepted, rejected, edge: the cycle tape; ``edge`` is accepted above rejected within one cell.
         slots: one style per slot, repeating.
+        parts: one style per part of a turn, in the order of ``turn_parts.LETTERS``.
     """
 
     ascii: bool
@@ -51,6 +52,7 @@ class Ink:
     rejected: Style
     edge: Style
     slots: tuple[Style, ...]
+    parts: tuple[Style, ...]
 
     def line(self) -> Line:
         """A new row to write on."""
@@ -107,6 +109,14 @@ def _coloured(colours: Mapping[str, str], ascii_only: bool) -> Ink:
         rejected=style(rejected),
         edge=style(accepted, rejected),
         slots=tuple(style(named[name]) for name in ("primary", "accent", "success", "secondary", "warning")),
+        parts=(
+            style(named["primary"]),
+            style(front),
+            style(named["success"]),
+            style(named["secondary"]),
+            style(named["accent"]),
+            style(front.blend(ground, 0.45, alpha=1)),
+        ),
     )
 
 
@@ -130,4 +140,5 @@ def _plain(ascii_only: bool) -> Ink:
         rejected=dim,
         edge=none,
         slots=(none,),
+        parts=(none,) * 6,
     )

@@ -175,9 +175,9 @@ class Load:
         return counters(at, self.drafts, self.drafted, self.accepted, self.generated, target=self.target)
 
 
-def exact() -> list[ev.Event]:
+def exact(cycle_s: float = 0.0755) -> list[ev.Event]:
     """Four requests whose cycles equal the server's count, a mark, and a fifth that runs."""
-    load = Load()
+    load = Load(cycle_s=cycle_s)
     facts = [*found(), *sources(), counters(T0 + 0.1, 0, 0, 0, 0)]
     facts += load.requests(T0 + 1, 4, 60)
     at = facts[-1].at + 0.3

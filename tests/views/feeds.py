@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from specscope import events as ev
 from specscope.findings.rule import Finding
@@ -74,6 +75,19 @@ class StillFeed:
             await asyncio.Event().wait()
         finally:
             self.closed = True
+
+
+class TracedFeed(StillFeed):
+    """A watch whose first server has these fields, whatever the facts say."""
+
+    def __init__(self, facts: Sequence[ev.Event], findings: Sequence[Finding] = (), **fields: Any) -> None:  # noqa: ANN401
+        super().__init__(facts, findings)
+        self.fields = fields
+
+    def session(self) -> Session:
+        session = super().session()
+        first, *others = session.targets
+        return replace(session, targets=(replace(first, **self.fields), *others))
 
 
 class StillReplay(StillFeed):

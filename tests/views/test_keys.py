@@ -181,14 +181,21 @@ async def test_the_palette_offers_what_keys_do() -> None:
         assert feed.resets == 1
 
 
+async def test_the_palette_goes_to_every_screen() -> None:
+    async with running(StillFeed(facts.exact())) as pilot:
+        names = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
+        assert {"Live", "Cycles", "Time"} <= names
+
+
 async def test_keys_in_the_bottom_row_exist() -> None:
     async with running(StillFeed(facts.exact()), size=(200, 60)) as pilot:
-        assert "3 " not in rows(pilot)[-1].replace("3 Hz", "")
+        assert "4 " not in rows(pilot)[-1]
         assert "1 live" not in rows(pilot)[-1]
-        await pilot.press("3", "9", "x")
-        await pilot.press("2")
-        await painted(pilot)
-        assert "1 live" in rows(pilot)[-1]
+        await pilot.press("4", "9", "x")
+        for key, others in (("2", "1 live  3 time"), ("3", "1 live  2 cycles"), ("1", "2 cycles  3 time")):
+            await pilot.press(key)
+            await painted(pilot)
+            assert others in rows(pilot)[-1]
 
 
 async def test_end_of_the_watch_is_told() -> None:

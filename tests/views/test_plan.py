@@ -2,14 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
 import facts
 import pytest
+import traced
 from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
 
 from specscope.views.frame import Frame, activity_of
+from specscope.views.screens import timing_plan
 from specscope.views.screens.live_plan import plan
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from feeds import TracedFeed
+
 SCENES = [facts.exact, facts.plain, facts.polled, facts.two_slots]
+TRACED = [traced.traced, traced.plain, traced.by_cpu, traced.estimated, traced.untraced]
 
 
 def frame_of(feed: StillFeed) -> Frame:
@@ -21,7 +32,15 @@ def frame_of(feed: StillFeed) -> Frame:
 @pytest.mark.parametrize("findings", [(), (HIDDEN_MIN_P,), (HIDDEN_MIN_P, CLAMPED) * 6], ids=len)
 @pytest.mark.parametrize("scene", SCENES, ids=lambda f: f.__name__)
 def test_every_cell_is_taken_once(scene: object, findings: tuple[object, ...]) -> None:
-    frame = frame_of(StillFeed(scene(), findings))  # type: ignore[operator, arg-type]
+    assert_every_cell_is_taken_once(frame_of(StillFeed(scene(), findings)))  # type: ignore[operator, arg-type]
+
+
+@pytest.mark.parametrize("feed", TRACED, ids=lambda f: f.__name__)
+def test_every_cell_is_taken_once_with_a_trace(feed: Callable[[], TracedFeed]) -> None:
+    assert_every_cell_is_taken_once(frame_of(feed()))
+
+
+def assert_every_cell_is_taken_once(frame: Frame) -> None:
     for width in (60, 80, 99, 100, 120, 190, 200):
         for height in range(16, 70):
             taken = [0] * height
@@ -49,3 +68,38 @@ def test_wide_screens_show_all() -> None:
 
 def test_findings_are_absent_when_there_are_none() -> None:
     assert "findings" not in plan(120, 40, frame_of(StillFeed(facts.exact())))
+
+
+def test_the_anatomy_waits_for_verdict_tape_and_findings() -> None:
+    frame = frame_of(traced.traced((HIDDEN_MIN_P, CLAMPED)))
+    for height in range(14, 40):
+        regions = plan(80, height, frame)
+        if "anatomy" in regions:
+            assert {"verdict", "tape", "findings"} <= set(regions)
+            assert regions["tape"].height >= 4
+    assert plan(80, 24, frame)["anatomy"].height == 1
+    assert plan(80, 24, frame)["tape"].height >= 6
+    assert plan(120, 40, frame)["anatomy"].height == 5
+    assert plan(200, 60, frame)["anatomy"].height == 4
+    assert "anatomy" not in plan(120, 40, frame_of(traced.untraced()))
+
+
+@pytest.mark.parametrize("feed", TRACED, ids=lambda f: f.__name__)
+def test_panels_of_time_stand_below_one_another(feed: Callable[[], TracedFeed]) -> None:
+    frame = frame_of(feed())
+    for width in (40, 80, 120, 190, 240):
+        for height in range(3, 70):
+            regions = sorted(timing_plan.plan(width, height, frame).values(), key=lambda r: (r.y, r.x))
+            assert all(r.height > 0 and r.right <= width and r.bottom <= height for r in regions), (width, height)
+            for above, below in pairwise(regions):
+                assert above.bottom == below.y or above.right < below.x or below.bottom == height, (width, height)
+
+
+def test_time_keeps_the_strip_and_fills_the_screen() -> None:
+    frame = frame_of(traced.traced(stacks=traced.STACKS))
+    for width, height in ((80, 24), (120, 40), (200, 60)):
+        regions = timing_plan.plan(width, height, frame)
+        assert set(regions) == {"header", "timeline", "stalls", "copies", "paths", "stacks", "keys"}
+        assert regions["timeline"].height >= 7
+        assert max(r.bottom for name, r in regions.items() if name != "keys") == height - 1
+    assert set(timing_plan.plan(80, 12, frame)) == {"header", "timeline", "copies", "keys"}

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from specscope.views.figures import whole
+from specscope.views.figures import percent, whole
 from specscope.views.widgets.cycle_rows import ACCEPTED, REJECTED, cycle_heading
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
     from textual.strip import Strip
 
+    from specscope.session.state import Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
+
+
+ROWS: Final = 2
+"""What is shown, and the headings."""
 
 
 class CycleHeads(Panel):
@@ -32,8 +37,7 @@ class CycleHeads(Panel):
         return frame, self._shown
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
-        """The two rows."""
-        del height
+        """The two rows, and between them what each drafting method did where there are several."""
         shown, kept, condition, following = self._shown
         target = frame.target
         total = target.totals.cycles if target is not None else None
@@ -48,4 +52,23 @@ class CycleHeads(Panel):
             legend.add(character, style).add(f" {word} ", ink.muted)
         if line.cells + legend.cells + 1 <= width:
             line.fill(width - legend.cells, " ", ink.text).append(legend)
-        return [line, cycle_heading(ink, width)]
+        methods = [] if target is None or height < ROWS + 1 else [_methods(target, ink, width)]
+        return [line, *methods, cycle_heading(ink, width)]
+
+
+def rows_wanted(target: Target | None) -> int:
+    """Two rows, and one more where cycles were drafted by several methods."""
+    return ROWS + (target is not None and len(target.by_method) > 1)
+
+
+def _methods(target: Target, ink: Ink, width: int) -> Line:
+    """What each method drafted: its cycles, and how many of its draft tokens were accepted, where there is room."""
+    for long in (True, False):
+        line = ink.line().add(" by method", ink.muted)
+        for method, cycles, drafted, accepted in target.by_method:
+            line.add(f"   {method.removeprefix('draft-')} ", ink.strong).add(f"{whole(cycles)} cycles, ", ink.text)
+            line.add(f"{whole(accepted)} of {whole(drafted)} accepted, " if long else "", ink.text)
+            line.add(percent(accepted / drafted if drafted else None), ink.text)
+        if line.cells <= width:
+            break
+    return line

@@ -24,6 +24,9 @@ BLOCK_RANK: Final = 4
 TIER_RANK: Final = 7
 """The best that the sources can give: it stands behind the evidence, and gives way before it."""
 
+TRACE: Final = "trace"
+"""The tier that the evidence itself is named after."""
+
 
 class Header(Panel):
     """The top row. Parts of the highest rank give way first when it is too narrow."""
@@ -64,7 +67,7 @@ class Header(Panel):
         part(3, _methods(target))
         part(BLOCK_RANK, _block(target))
         parts.append((3, _evidence(target, ink)))
-        part(TIER_RANK, f"({target.tier})" if target.tier != "none" else "", ink.muted)
+        part(TIER_RANK, "" if target.tier in ("none", TRACE) else f"({target.tier})", ink.muted)
         part(8, (target.props.build or "") if target.props is not None else "", ink.muted)
         part(9, _own_cost(frame), ink.muted)
         return parts
@@ -120,10 +123,17 @@ def _block(target: Target) -> str:
 
 
 def _evidence(target: Target, ink: Ink) -> Line:
-    """How the figures are known. Cycles that parted are told before anything that is right."""
+    """How the figures are known. Cycles that parted are told before anything that is right.
+
+    Of a trace TRACE alone says that its cycles equal the server's count, as ``exact`` does of lines.
+    """
     evidence = "parted" if target.cycle_evidence == "parted" else target.evidence
     word = "none yet" if evidence == "unknown" else evidence
-    return ink.line().add("evidence: ", ink.text).add(word, ink.bad if evidence == "parted" else ink.text)
+    line = ink.line().add("evidence: ", ink.text)
+    if target.tier == TRACE and evidence != "parted":
+        line.add("TRACE", ink.good if evidence == "exact" else ink.text)
+        return line.add("" if evidence == "exact" else f", {word}", ink.text)
+    return line.add(word, ink.bad if evidence == "parted" else ink.text)
 
 
 def _restart(target: Target, now: float) -> str:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.views.figures import span, whole
+from specscope.views.trace_words import SOURCE as TRACING
+from specscope.views.trace_words import missing_phrase, trace_phrase
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -22,7 +24,9 @@ class Sources(Panel):
     def watched(self, frame: Frame) -> object:
         """The sources, and the age of those that are off."""
         sources = frame.target.sources if frame.target is not None else ()
-        return sources, any(s.state == "lost" for s in sources) and int(frame.now)
+        trace = frame.target.trace if frame.target is not None else None
+        traced = None if trace is None else (trace_phrase(trace), trace.missing)
+        return sources, traced, any(s.state == "lost" for s in sources) and int(frame.now)
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the rows, those that are off first when not all fit."""
@@ -30,7 +34,7 @@ class Sources(Panel):
         lost = sum(s.state == "lost" for s in sources)
         said = f"{len(sources)} known" + (f", {lost} off" if lost else "")
         shown = sorted(sources, key=lambda s: s.state != "lost")[: height - 1] if len(sources) > height - 1 else sources
-        return [_heading(said, ink, width), *(_row(source, frame.now, ink, width) for source in shown)]
+        return [_heading(said, ink, width), *(_row(source, frame, ink, width) for source in shown)]
 
 
 _STATE_AT: Final = 13
@@ -53,14 +57,19 @@ def _gives(source: SourceView, now: float) -> str:
     return "info" if source.tier == "none" else source.tier
 
 
-def _row(source: SourceView, now: float, ink: Ink, width: int) -> Line:
+def _row(source: SourceView, frame: Frame, ink: Ink, width: int) -> Line:
     attached = source.state == "attached"
     line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
     line.left(source.name, 9, ink.text).add(" ", ink.text)
-    line.left(_gives(source, now), _STATE_CELLS, ink.text if attached else ink.bad)
+    line.left(_gives(source, frame.now), _STATE_CELLS, ink.text if attached else ink.bad)
     if source.missed:
         line.add(f" {whole(source.missed)} missed", ink.warn)
-    if source.detail:
+    trace = frame.target.trace if frame.target is not None and source.name == TRACING else None
+    if trace is not None and attached:
+        missing = missing_phrase(trace)
+        told = trace_phrase(trace, source.detail)
+        line.add(f" {told}", ink.muted).add(f"; {missing}" if missing not in told else "", ink.text)
+    elif source.detail:
         line.add(f" {source.detail}", ink.muted)
     if source.hint and line.cells < width:
         line.add(f"  > {source.hint}", ink.text)

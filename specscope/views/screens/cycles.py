@@ -8,7 +8,7 @@ from textual.binding import Binding
 from textual.geometry import Region
 
 from specscope.views.cycle_filter import FilterError, filtered, parse_filter
-from specscope.views.panels.cycle_heads import CycleHeads
+from specscope.views.panels.cycle_heads import CycleHeads, rows_wanted
 from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys
 from specscope.views.screens.watch import WatchScreen
@@ -30,10 +30,11 @@ KEYS: Final = (
     ("q", "quit"),
     ("space", "pause"),
     ("1", "live"),
+    ("3", "time"),
     ("/", "filter"),
     ("j k", "scroll"),
-    ("home end", "oldest, newest"),
     ("?", "help"),
+    ("home end", "oldest, newest"),
     ("m", "mark"),
     ("[ ]", "servers"),
     ("r", "reset counts"),
@@ -76,8 +77,9 @@ class CyclesScreen(WatchScreen):
 
     def _place(self, width: int, height: int) -> None:
         place(self._header, Region(0, 0, width, 1))
-        place(self._heads, Region(0, 1, width, 2))
-        place(self._rows, Region(0, 3, width, max(1, height - 4)))
+        heads = rows_wanted(self._frame.target if self._frame is not None else None)
+        place(self._heads, Region(0, 1, width, heads))
+        place(self._rows, Region(0, 1 + heads, width, max(1, height - 2 - heads)))
         place(self._keys, Region(0, height - 1, width, 1))
 
     def show(self, frame: Frame, ink: Ink) -> None:

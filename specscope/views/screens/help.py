@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 KEYS: Final = (
-    ("1 2", "Live, Cycles"),
+    ("1 2 3", "Live, Cycles, Time (where the milliseconds go)"),
     ("q, ctrl+c", "quit"),
     ("space, p", "hold the picture; facts go on being taken in"),
     ("+ -", "paint faster or slower; in a replay, its speed"),
@@ -43,6 +43,15 @@ TERMS: Final = (
     ("tau_draft", "the same over cycles alone: 1 + accepted / cycles"),
     ("acceptance", "accepted / drafted; by itself neither good nor bad"),
     ("cycle ms", "time between steps of one slot: median, (95 % are below)"),
+    ("turn", "one round of the server's loop, a cycle of each busy slot"),
+    ("submit", "the host hands the device the target's forward"),
+    ("verify", "the device computes it, and the host waits for the result"),
+    ("features", "the target's inner values are handed to the drafter"),
+    ("sampling", "the host chooses the target's token at each position"),
+    ("other", "what is left of a turn"),
+    ("CPU waits", "share of the time that the server's thread waits for the GPU"),
+    ("GPU idle", "share that the GPU has nothing to do: the CPU is not ready"),
+    ("dear probes", "they cost the server some percent, so they run in bursts"),
     ("tok/s", "tokens per second of decoding, all slots together"),
     ("survival", "share of cycles that accept at least n draft tokens"),
     ("ttft", "time to the first token"),

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Final
 
-from textual.binding import Binding
-
+from specscope.views.panels.anatomy import Anatomy
 from specscope.views.panels.findings import Findings
 from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys
@@ -17,22 +16,18 @@ from specscope.views.panels.sources import Sources
 from specscope.views.panels.tape import Tape
 from specscope.views.panels.verdict import Verdict
 from specscope.views.screens.live_plan import plan
-from specscope.views.screens.watch import WatchScreen
-from specscope.views.widgets.placing import place
+from specscope.views.screens.planned import PlannedScreen
 
 if TYPE_CHECKING:
-    from textual.app import ComposeResult
-    from textual.binding import BindingType
-    from textual.events import Resize
+    from textual.geometry import Region
 
     from specscope.views.frame import Frame
-    from specscope.views.ink import Ink
-    from specscope.views.widgets.panel import Panel
 
 KEYS: Final = (
     ("q", "quit"),
     ("space", "pause"),
     ("2", "cycles"),
+    ("3", "time"),
     ("m", "mark"),
     ("r", "reset counts"),
     ("?", "help"),
@@ -43,46 +38,26 @@ KEYS: Final = (
 )
 
 
-class LiveScreen(WatchScreen):
+class LiveScreen(PlannedScreen):
     """A panel more is a line here and one in the plan."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "app.unpause", show=False)]
-
     def __init__(self) -> None:
-        super().__init__()
-        self._frame: Frame | None = None
-        self._ink: Ink | None = None
-        self._panels: dict[str, Panel] = {
-            "header": Header(),
-            "verdict": Verdict(),
-            "tape": Tape(),
-            "positions": Positions(),
-            "lengths": Lengths(),
-            "slots": Slots(),
-            "requests": Requests(),
-            "sources": Sources(),
-            "findings": Findings(),
-            "keys": Keys(KEYS),
-        }
+        super().__init__(
+            {
+                "header": Header(),
+                "verdict": Verdict(),
+                "tape": Tape(),
+                "anatomy": Anatomy(),
+                "positions": Positions(),
+                "lengths": Lengths(),
+                "slots": Slots(),
+                "requests": Requests(),
+                "sources": Sources(),
+                "findings": Findings(),
+                "keys": Keys(KEYS),
+            }
+        )
 
-    def compose(self) -> ComposeResult:
-        """All panels; the plan places or hides them."""
-        yield from self._panels.values()
-
-    def on_resize(self, event: Resize) -> None:
-        """Place the panels anew."""
-        self._place(event.size.width, event.size.height)
-
-    def show(self, frame: Frame, ink: Ink) -> None:
-        """Show this frame."""
-        self._frame, self._ink = frame, ink
-        self._place(self.size.width, self.size.height)
-        for panel in self._panels.values():
-            panel.show(frame, ink)
-
-    def _place(self, width: int, height: int) -> None:
-        if self._frame is None or not width or not height:
-            return
-        regions = plan(width, height, self._frame)
-        for name, panel in self._panels.items():
-            place(panel, regions.get(name))
+    def plan(self, width: int, height: int, frame: Frame) -> dict[str, Region]:
+        """As :func:`~specscope.views.screens.live_plan.plan` says."""
+        return plan(width, height, frame)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from textual.geometry import Region
 
+from specscope.views.panels.anatomy import rows_wanted as anatomy_rows
 from specscope.views.panels.findings import rows_of, worst_first
 from specscope.views.panels.verdict import rows_wanted
 from specscope.views.widgets.tape import useful_rows
@@ -23,6 +24,8 @@ TWO_COLUMNS: Final = 100
 GUTTER: Final = 2
 SOURCES_FROM: Final = 30
 """On lower screens the sources' rows go to the tape; what they missed is in the referee's sentence."""
+ANATOMY_FROM: Final = 30
+"""On lower screens the parts of a turn have a single row."""
 TAPE_FRAME: Final = 2
 """The tape's title, and the row under its bars."""
 TAPE_IDEAL: Final = 17
@@ -66,13 +69,13 @@ def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     return places
 
 
-ORDER: Final = ("tape", "charts", "slots", "sources", "requests", "findings")
+ORDER: Final = ("tape", "anatomy", "charts", "slots", "sources", "requests", "findings")
 """The bands from the top down."""
 
-CLAIMS: Final = ("tape", "findings", "slots", "requests", "charts", "sources")
+CLAIMS: Final = ("tape", "findings", "anatomy", "slots", "requests", "charts", "sources")
 """Who is served first when rows are scarce."""
 
-WHOLE: Final = ("findings", "slots", "sources")
+WHOLE: Final = ("findings", "anatomy", "slots", "sources")
 """Bands that are shown whole, as far as half of what is left allows, before the others grow."""
 
 
@@ -86,6 +89,8 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         "slots": Band(("slots",), 2, 1 + slots),
         "requests": Band(("requests",), 3, 1 + max(2 * REQUEST_STEP, requests)),
     }
+    if target is not None and target.anatomy is not None:
+        bands["anatomy"] = Band(("anatomy",), 1, anatomy_rows(target, width) if height >= ANATOMY_FROM else 1)
     if sources and (height >= SOURCES_FROM or frame.speculating is False):
         bands["sources"] = Band(("sources",), 2, 1 + sources)
     if "sources" in bands and width >= 2 * TWO_COLUMNS - 10:
