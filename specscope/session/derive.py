@@ -25,6 +25,8 @@ def derive_target(fold: TargetFold) -> Target:
     """The frozen view of one target."""
     epoch = fold.epoch
     book = epoch.book
+    if fold.last_fact_at is not None:
+        epoch.referee.settle(fold.last_fact_at)
     cycle_evidence = _cycle_evidence(fold)
     totals = _totals(fold, cycle_evidence)
     rates, config, traced = book.window.rates(), fold.config(), epoch.traced

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.state import Referee, RefereeCount
@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 EXCESS: Final = 4
 EXCESS_SHARE: Final = 0.02
+
+CHECK_WAIT_S: Final = 0.5
+"""How long a request's last cycles may be read after its totals: reads are 0.03 (trace) and 0.2 s (log) apart."""
 
 
 class Captured(NamedTuple):
@@ -48,10 +51,12 @@ class RefereeBook:
     ended: int = 0
     checked: int = 0
     parted: int = 0
+    _unsettled: list[tuple[Request, float]] = field(default_factory=list["tuple[Request, float]"])
 
     def counters(self, e: CountersRead, book: CycleBook) -> None:
         """Take in a read of the counters. Some builds have no draft counters before the first draft."""
         self.latest = e
+        self.settle(e.at)
         if not e.idle:
             self._confirm_while_busy(e, book)
             return
@@ -93,12 +98,28 @@ class RefereeBook:
             captured_accepted=captured.accepted - then.accepted,
         )
 
-    def request_checked(self, request: Request) -> None:
-        """Compare a request's captured cycles with the totals that the log printed for it."""
-        agrees = request.agrees()
-        if agrees is not None:
-            self.checked += 1
-            self.parted += not agrees
+    def request_checked(self, request: Request, at: float) -> None:
+        """Compare a request's captured cycles with the totals that the log printed for it, read at ``at``."""
+        self.settle(at)
+        if request.agrees() is not None:
+            self._unsettled.append((request, at))
+            self.settle(at)
+
+    def settle(self, at: float) -> None:
+        """Judge the requests that agree by now, and those that have had their time to.
+
+        The lines of a trace and of the log are read in batches of their own, so that a request's totals may be
+        there before its last cycles.
+        """
+        waiting: list[tuple[Request, float]] = []
+        for request, since in self._unsettled:
+            agrees = request.agrees() is True
+            if agrees or request.seen_by != "trace" or at - since > CHECK_WAIT_S:
+                self.checked += 1
+                self.parted += not agrees
+            else:
+                waiting.append((request, since))
+        self._unsettled = waiting
 
     def steps_expected(self) -> int | None:
         """Steps of all slots that the counters tell for the window.

@@ -223,7 +223,7 @@ class TargetFold:
     def request_logged(self, e: ev.RequestLogged) -> None:
         """The log's totals of a request."""
         self.epoch.slots.ended_by_log(e)
-        self.epoch.referee.request_checked(self.epoch.book.request_logged(e))
+        self.epoch.referee.request_checked(self.epoch.book.request_logged(e), e.at)
 
     def counters_read(self, e: ev.CountersRead) -> None:
         """GET /metrics. Counters that went backwards mean a restart that no token told (older builds)."""

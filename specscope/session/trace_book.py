@@ -76,6 +76,8 @@ class TraceBook:
         if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
             request.whole = False  # its first cycles came before the probes
         self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
+        if request.logged is not None:
+            self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps
         if e.method is not None:
             self.methods[e.method, "cycles"] += 1
             self.methods[e.method, "drafted"] += e.drafted
