@@ -31,6 +31,7 @@ COMMANDS: Final = (
     "stream",
     "record",
     "replay",
+    "export",
     "check",
     "explain",
     "doctor",
@@ -109,6 +110,7 @@ def _parser() -> Parser:
     _demo(commands, screen)
     _watchers(commands, common)
     _replay(commands, screen)
+    _export(commands, common)
     _check(commands, common)
     explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
@@ -139,6 +141,14 @@ def _replay(commands: Commands, screen: Parser) -> None:
         "--speed", type=_speed, default=1.0, metavar="X", help="1 is the recorded pace (default), 0 all at once"
     )
     replay.add_argument("--config", metavar="FILE", help="settings file (TOML)")
+
+
+def _export(commands: Commands, common: Parser) -> None:
+    export = commands.add_parser("export", parents=[common], help="a trace as a file for Perfetto (ui.perfetto.dev)")
+    _target(export)
+    export.add_argument("--perfetto", required=True, metavar="FILE", help="new file: Chrome trace JSON")
+    text = "how long to watch (default 5); of a recording, its last N seconds (default: all)"
+    export.add_argument("--seconds", type=_positive, metavar="N", help=text)
 
 
 def _target(parser: argparse.ArgumentParser) -> None:
