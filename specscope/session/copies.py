@@ -130,7 +130,7 @@ def _words(owner: CopyOwner, reading: Reading, shapes: Shapes) -> str:
         case "token":
             return "one token id"
         case "top":
-            return f"top {reading.number} chosen on the device (ids or scores)"
+            return f"top {reading.number} chosen on the device"
         case "logits":
             return f"logits of {rows}"
         case "features":

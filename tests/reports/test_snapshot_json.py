@@ -265,14 +265,14 @@ def test_copies_paths_stalls_and_the_trace_itself() -> None:
             "owner": "drafter",
             "bytes": 40,
             "per_cycle": 32.0,
-            "meaning": "top 10 chosen on the device (ids or scores)",
+            "meaning": "top 10 chosen on the device",
         },
     ]
     assert snap["backend_path"] == {
         "draft": "device",
         "target": "host",
         "evidence": "exact",
-        "draft_why": "32 x 40 bytes a turn: top 10 chosen on the device (ids or scores); no logits",
+        "draft_why": "32 x 40 bytes a turn: top 10 chosen on the device; no logits",
         "target_why": "1 x 3,145,728 bytes a turn: logits of 16 rows",
     }
     assert snap["stalls"] == {

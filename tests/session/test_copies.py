@@ -68,7 +68,7 @@ def test_the_copies_of_a_dflash_turn_on_an_h200() -> None:
     assert [(r.owner, r.bytes_each, r.per_turn, r.meaning) for r in rows] == [
         ("target", 3_145_728, 1.0, "logits of 16 rows"),
         ("target", 262_144, 5.0, "features of one layer, 16 rows"),
-        ("drafter", 40, 32.0, "top 10 chosen on the device (ids or scores)"),
+        ("drafter", 40, 32.0, "top 10 chosen on the device"),
     ]
 
 
@@ -77,8 +77,8 @@ def test_the_copies_of_a_dflash_turn_on_an_h200() -> None:
     [
         ("target", 4, "one token id"),
         ("drafter", 4, "one token id"),
-        ("target", 160, "top 40 chosen on the device (ids or scores)"),
-        ("target", 1024, "top 256 chosen on the device (ids or scores)"),
+        ("target", 160, "top 40 chosen on the device"),
+        ("target", 1024, "top 256 chosen on the device"),
         ("target", 1028, ""),
         (
             "target",
@@ -105,7 +105,7 @@ def test_equal_products_are_both_said() -> None:
     assert told("target", 49_152 * 4) == "logits of 1 row or features of one layer, 12 rows"
     assert told("drafter", 49_152 * 4) == "logits of 1 row or hidden states of 12 rows"
     assert told("target", 256, width={"target": 64, "drafter": 64}) == (
-        "top 64 chosen on the device (ids or scores) or features of one layer, 1 row"
+        "top 64 chosen on the device or features of one layer, 1 row"
     )
 
 
@@ -122,7 +122,7 @@ def test_a_target_whose_layers_nobody_reads_copies_embeddings() -> None:
 def test_without_the_headers_only_small_sizes_are_explained() -> None:
     nothing = {"vocab": {"target": None, "drafter": None}, "width": {"target": None, "drafter": None}}
     assert told("target", 3_145_728, **nothing) == ""
-    assert told("drafter", 40, **nothing) == "top 10 chosen on the device (ids or scores)"
+    assert told("drafter", 40, **nothing) == "top 10 chosen on the device"
 
 
 def test_rows_follow_the_slots_and_the_width() -> None:
@@ -166,7 +166,7 @@ def test_nothing_copied_is_no_row() -> None:
 def test_drafts_chosen_on_the_device_and_verified_on_the_host() -> None:
     path = path_of(*copied(LOGITS, FEATURES, TOP))
     assert sides(path) == ("device", "host", "exact")
-    assert path.draft_why == "32 x 40 bytes a turn: top 10 chosen on the device (ids or scores); no logits"
+    assert path.draft_why == "32 x 40 bytes a turn: top 10 chosen on the device; no logits"
     assert path.target_why == "1 x 3,145,728 bytes a turn: logits of 16 rows"
 
 
