@@ -47,7 +47,7 @@ async def run(size: str, width: int, seconds: float) -> bool:
         spec = ServerSpec(n_max=width, rates=LAB_RATES, size=size)  # type: ignore[arg-type]
         async with LabServer(spec, log_path=log) as server:
             copying = asyncio.create_task(relay(log, plain))
-            target, settings = LiveTarget(server.url, server.pid), Settings(log=str(plain))
+            target, settings = LiveTarget(server.url, server.pid), Settings(log=str(plain), trace="off")
             async with watching([target], settings) as pump, demo_load(server.url):
                 await asyncio.sleep(seconds)
             copying.cancel()

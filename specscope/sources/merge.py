@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal
 
 import psutil
 
-from specscope.events import ProcessSampled, RequestLaunched, SourceAttached, SourceLost, TargetFound
+from specscope.events import ProcessSampled, RequestBegan, RequestLaunched, SourceAttached, SourceLost, TargetFound
 from specscope.flags import parse_flags
 from specscope.sources import procfs
 from specscope.sources.discovery import find_pid, server_kind
@@ -127,7 +127,7 @@ class ServerWatch:
                 self._tells_cycles(source, told=tier in ("cycles", "trace"))
             case SourceLost(source="log" | "trace" as source):
                 self._tells_cycles(source, told=False)
-            case RequestLaunched():
+            case RequestLaunched() | RequestBegan():
                 self.http.wake()
             case ProcessSampled(cpu_pct=float() as cpu_pct) if cpu_pct >= BUSY_CPU_PCT:
                 self.http.stir()

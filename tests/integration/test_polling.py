@@ -37,7 +37,7 @@ async def test_what_polling_shows_is_what_the_log_would_have_shown(size: Size, t
     spec = ServerSpec(n_max=15 if size == "quick" else 3, rates=LAB_RATES, size=size, threads=1)
     async with LabServer(spec, log_path=log) as server:
         relay = asyncio.create_task(relay_lines(log, plain, keep=_printed_without_trace))
-        async with watch(server, Settings(log=str(plain))) as pump:
+        async with watch(server, Settings(log=str(plain), trace="off")) as pump:
             await run_load(server.url, LoadPlan(requests=4, tokens=200))
         relay.cancel()
     view = target(pump)

@@ -224,7 +224,7 @@ async def test_a_key_that_cannot_be_sent() -> None:
 async def test_another_source_finds_its_place_although_the_key_is_wrong() -> None:
     met: list[int] = []
 
-    async def on_contact() -> bool | None:
+    async def on_contact(_: ev.PropsRead | None) -> bool | None:
         met.append(1)
         return None
 
@@ -590,7 +590,7 @@ async def test_a_watch_ends_while_an_endpoint_hangs(path: str, monkeypatch: pyte
 
 
 async def test_a_mistake_in_on_contact_ends_nothing() -> None:
-    async def on_contact() -> bool | None:
+    async def on_contact(_: ev.PropsRead | None) -> bool | None:
         raise RuntimeError("no such process")
 
     with FakeServer(Llama().routes()) as server:

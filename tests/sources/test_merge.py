@@ -105,6 +105,17 @@ async def test_a_launch_in_the_log_wakes_the_polling_of_a_server_that_may_sleep(
             await run.until(lambda: run.fold.view().targets[0].slots[0].busy)
 
 
+async def test_a_begin_in_the_trace_wakes_the_polling_of_a_server_that_may_sleep() -> None:
+    llama = Llama()
+    with FakeServer(llama.routes()) as server:
+        async with running(server.url) as run:
+            run.watch.http.sleep_idle_s = 0.4
+            await run.until(lambda: run.watch.http.polling.poller and run.watch.http.polling.poller.paused)
+            llama.slots = [slot(0, task=9, decoded=2), slot(1)]
+            run.watch._take(ev.RequestBegan(at=1.0, slot=0))
+            await run.until(lambda: run.fold.view().targets[0].slots[0].busy)
+
+
 async def test_a_busy_process_wakes_the_polling(monkeypatch: pytest.MonkeyPatch) -> None:
     llama = Llama()
     with FakeServer(llama.routes()) as server:
@@ -162,7 +173,7 @@ async def test_another_process_behind_the_address_is_a_restart(monkeypatch: pyte
     monkeypatch.setattr(merge, "find_pid", lambda _: now[0])
     attached: list[int] = []
 
-    async def attach(self: ServerWatch, pid: int) -> None:
+    async def attach(self: ServerWatch, pid: int, props: ev.PropsRead | None) -> None:
         attached.append(pid)
 
     monkeypatch.setattr(ServerWatch, "_attach_process", attach)

@@ -38,7 +38,13 @@ def test_idle_polling_gets_rarer() -> None:
         for idle_s in (0.0, 1.0, 9.0, 11.0, 59.0, 61.0, 599.0, 601.0, 1e6)
     ]
     assert waits == sorted(waits)
+    assert waits[0] < 0.05, "the first cycles of a request that follows at once"
     assert waits[-1] == IDLE_LONG_S
+
+
+def test_idle_polling_is_rare_where_another_source_tells_the_start_of_a_request() -> None:
+    wait_s = Pace(relaxed=True).wait_s(busy=False, moved=False, decoding=False, speculative=False, idle_s=0.0)
+    assert wait_s == IDLE_LONG_S
 
 
 def test_an_unknown_cycle_time_is_hunted_for() -> None:
