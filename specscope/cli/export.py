@@ -11,7 +11,7 @@ from specscope.cli.common import settings_of
 from specscope.cli.exits import OK, CommandError
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
-from specscope.events import TargetFound
+from specscope.events import CycleTraced, TargetFound, TurnTraced
 from specscope.recording import Recording
 from specscope.reports.perfetto import SHOWN, encode_trace, trace_events
 
@@ -74,10 +74,11 @@ class Traced:
             self._facts.append(event)
 
     def last(self, seconds: float | None) -> list[Event]:
-        """Those of the last seconds, or all."""
+        """Those of the last seconds in which there were turns or cycles, or all."""
         if seconds is None or not self._facts:
             return self._facts
-        begin = max(f.at for f in self._facts) - seconds
+        at_work = [f.at for f in self._facts if isinstance(f, TurnTraced | CycleTraced)]
+        begin = max(at_work or [f.at for f in self._facts]) - seconds
         return [f for f in self._facts if f.at >= begin]
 
 

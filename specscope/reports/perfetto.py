@@ -86,7 +86,7 @@ def trace_events(facts: Iterable[Event], name: str = "llama-server") -> list[Tra
     turns = [f for f in shown if isinstance(f, TurnTraced)]
     loop, events = _loop(turns)
     events += _cycles([f for f in shown if isinstance(f, CycleTraced | RequestBegan)], loop)
-    events += _bursts([f for f in shown if isinstance(f, StallsSampled)])
+    events += _bursts([f for f in shown if isinstance(f, StallsSampled) and (f.waits or f.submits)])
     events += [_copies(f) for f in shown if isinstance(f, CopiesTraced) and f.turns]
     origin = min((e.ts for e in events), default=0)
     moved = [msgspec.structs.replace(e, ts=e.ts - origin) for e in events]

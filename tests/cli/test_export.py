@@ -29,6 +29,7 @@ TRACED: list[ev.Event] = [
     *[b.traced(0.999 + i / 50, 15, 6, method="draft-dflash") for i in range(100)],
     b.copies(2.0, [("target", 3_145_728, 50)], turns=50),
     b.stalls(2.5, 0.6, 0.3),
+    b.stalls(30.0, 0.0, 0.0, cycles=0),
 ]
 
 
@@ -55,6 +56,7 @@ def test_a_recording(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixt
     assert main(["export", str(recording), "--perfetto", str(out)]) == 0
     events = exported(out)
     assert len(named(events, "turn")) == 100
+    assert len(named(events, "burst")) == 1  # in the other one nothing ran
     assert len(named(events, "6 of 15")) == 100
     assert named(events, "process_name")[0]["args"] == {"name": "http://127.0.0.1:8080"}
     stdout, stderr = capsys.readouterr()
