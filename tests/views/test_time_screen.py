@@ -11,7 +11,7 @@ import traced
 from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
 from screens import painted, rows, running, text
 
-from specscope.session.state import BackendPath, Stalls
+from specscope.session.state import BackendPath, CopyRow, Stalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,7 +95,7 @@ async def test_time_shows_all_that_is_traced(size: tuple[int, int]) -> None:
             "GPU idle",
             "logits of 16 rows",
             "3,145,728",
-            "4.46 MB a turn to the host in all",
+            "4.46 MB a turn to host",
             "draft selection device=",
             "target sampling host=",
             "auto, dear probes 0.5 s in 10 s",
@@ -209,7 +209,21 @@ async def test_copies_that_no_size_explains_say_so() -> None:
         await pilot.press("3")
         await painted(pilot)
         assert "not explained by the models' sizes" in text(pilot)
-        assert "more sizes not shown" in text(pilot)
+        assert "more not shown" in text(pilot)
+
+
+async def test_sizes_that_few_turns_have_are_added_up() -> None:
+    prompts = tuple(CopyRow("target", 16_384 * n, 0.01, f"features of one layer, {n} rows of a prompt") for n in (5, 9))
+    async with running(traced.traced(copies=(*prompts, *traced.COPIES))) as pilot:
+        await pilot.press("3")
+        await painted(pilot)
+        said = "4.46 MB a turn to host, of it 2.29 kB in 2 sizes rarer than 1 in 10 turns"
+        assert said in text(pilot)
+        assert "of a prompt" not in text(pilot)
+    async with running(traced.traced(copies=prompts)) as pilot:
+        await pilot.press("3")
+        await painted(pilot)
+        assert "9 rows of a prompt" in text(pilot)
 
 
 async def test_several_methods_have_a_row_on_cycles() -> None:

@@ -91,6 +91,11 @@ def test_times_and_marks_stand_under_their_columns() -> None:
     assert "code" in row
 
 
+def test_a_few_seconds_have_their_time_before_them() -> None:
+    assert axis_row([0, 1, 2], [], INK, 14).text == "  00:00:00┼───"
+    assert axis_row([], [], INK, 5).text == "     "
+
+
 def test_a_mark_at_the_right_edge_is_named_before_it() -> None:
     row = axis_row(list(range(100, 130)), [(129.0, "prose")], INK, 30).text
     assert row.endswith("prose┃")

@@ -59,7 +59,8 @@ class Anatomy(Panel):
         if height == 1:
             return [_figures_alone(anatomy, parts, age, ink, width)]
         title = ink.line().add("─ ", ink.faint).add(f"where {whole_ms(anatomy)} go ", ink.title)
-        title.add(basis_words(anatomy) + " ", ink.muted).add(f"{age} " if age else "", ink.warn)
+        title.add(f"{basis_words(anatomy)} ", ink.muted)
+        title.add("─ " if age else "", ink.faint).add(f"{age} " if age else "", ink.warn)
         bar = [ink.line().add(" ", ink.text).append(part_bar(parts, ink, width - 2))] if height >= WITH_BAR else []
         return [title.fill(width, "─", ink.faint), *bar, *flow(_phrases(target, anatomy, parts, ink), ink, width)]
 

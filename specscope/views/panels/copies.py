@@ -21,9 +21,13 @@ if TYPE_CHECKING:
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
 
+RARE_IN: Final = 10
+"""A size with less than one copy in so many turns has no row of its own."""
+SIZES_MOST: Final = 12
+
 
 class Copies(Panel):
-    """A row per size, and their sum."""
+    """A row per size that turns usually have, and the sum of all."""
 
     CALM_S: ClassVar[float] = 0.9
 
@@ -33,19 +37,30 @@ class Copies(Panel):
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """Headings, as many sizes as fit, and a sum that also covers those that do not."""
-        copies = largest_first(frame.target.copies if frame.target is not None else ())
+        copies = frame.target.copies if frame.target is not None else ()
+        often, rare = told_apart(copies)
         columns = fitting(COLUMNS, width)
         room = height - 2
         rows: list[Line | Strip] = [heading("copies", columns, ink, width)]
-        rows += [row(copy, columns, ink, width) for copy in copies[:room]]
-        more = f", {len(copies) - room} more sizes not shown" if len(copies) > room else ""
-        total = ink.line().add(f" {data_size(copied_per_turn(copies))} a turn to the host in all", ink.strong)
-        return [*rows, total.add(more, ink.muted)]
+        rows += [row(copy, columns, ink, width) for copy in often[:room]]
+        total = ink.line().add(f" {data_size(copied_per_turn(copies))} a turn to host", ink.strong)
+        if rare:
+            said = f"{data_size(copied_per_turn(rare))} in {len(rare)} sizes rarer than 1 in {RARE_IN} turns"
+            total.add(f", of it {said}", ink.muted)
+        total.add(f", {len(often) - room} more not shown" if len(often) > room else "", ink.muted)
+        return [*rows, total]
 
 
-def largest_first(copies: Sequence[CopyRow]) -> list[CopyRow]:
-    """The order in which copies are shown."""
-    return sorted(copies, key=lambda copy: -copy.bytes_each * copy.per_turn)
+def told_apart(copies: Sequence[CopyRow]) -> tuple[list[CopyRow], list[CopyRow]]:
+    """The sizes that turns have, largest share first, and the rare ones: each prompt has sizes of its own."""
+    ordered = sorted(copies, key=lambda copy: -copy.bytes_each * copy.per_turn)
+    often = [copy for copy in ordered if copy.per_turn * RARE_IN >= 1]
+    return (often, [copy for copy in ordered if copy.per_turn * RARE_IN < 1]) if often else (ordered, [])
+
+
+def rows_wanted(copies: Sequence[CopyRow]) -> int:
+    """How many rows show everything."""
+    return 2 + min(SIZES_MOST, len(told_apart(copies)[0]))
 
 
 def _owner(c: CopyRow, ink: Ink) -> tuple[str, Style]:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 WHY_AT: Final = 25
 """The column of what says so."""
-WHY_ROWS: Final = 2
+WHY_ROWS: Final = 3
 
 
 class Paths(Panel):
@@ -35,7 +35,7 @@ class Paths(Panel):
         return None if target is None else (path_key(target.backend_path), _traced(target, 10**6))
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
-        """A title and the rows; what says so takes a second one where it is too long for one."""
+        """A title and the rows; what says so goes on below where it is too long for one."""
         target = frame.target
         if target is None:
             return []

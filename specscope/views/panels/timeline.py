@@ -89,9 +89,8 @@ def _notes(anatomy: Anatomy, width: int) -> list[str]:
 def _title(frame: Frame, anatomy: Anatomy, more: list[str], ink: Ink, width: int) -> Line:
     age = age_words(anatomy, frame.now)
     line = ink.line().add("─ ", ink.faint).add(f"where {whole_ms(anatomy)} go ", ink.title)
-    line.add("estimated " if anatomy.evidence == "estimated" else f"{basis_words(anatomy)} ", ink.muted).add(
-        f"{age} " if age else "", ink.warn
-    )
+    line.add("estimated " if anatomy.evidence == "estimated" else f"{basis_words(anatomy)} ", ink.muted)
+    line.add("─ " if age else "", ink.faint).add(f"{age} " if age else "", ink.warn)
     for text in more:
         if line.cells + len(text) + 3 <= width:
             line.add("─ ", ink.faint).add(f"{text} ", ink.muted)

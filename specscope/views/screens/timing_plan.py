@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from textual.geometry import Region
 
-from specscope.views.panels import paths, timeline, untraced, would_show
+from specscope.views.panels import copies, paths, timeline, untraced, would_show
 from specscope.views.trace_words import has_stalls
 
 if TYPE_CHECKING:
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 TWO_COLUMNS: Final = 190
 """From this width on, copies and paths stand side by side."""
 GUTTER: Final = 2
-COPIES_MOST: Final = 12
 STACKS_MOST: Final = 12
 STALLS_ROWS: Final = 3
 """A title, and a row for each of the two lanes."""
@@ -42,28 +41,32 @@ def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     places = {"header": Region(0, 0, width, 1), "keys": Region(0, height - 1, width, 1)}
     room, y = max(0, height - 2), 1
     needs = _needs(frame.target, width) if frame.target is not None else {}
+    beside = width >= TWO_COLUMNS and "copies" in needs and "paths" in needs
+    if beside:
+        needs["copies"] = Need(*map(max, needs["copies"], needs.pop("paths")))
     said = untraced.rows_wanted(frame.target, width)
     if said:
         rows = min(room, said)
         places["untraced"] = Region(0, y, width, rows)
         room, y = room - rows, y + rows
-    beside = width >= TWO_COLUMNS and "copies" in needs and "paths" in needs
-    if beside:
-        needs["copies"] = Need(*map(max, needs["copies"], needs.pop("paths")))
     rows_of = _share_out(room, needs, grows=frame.target is not None and _has_seconds(frame.target))
     for name in ORDER:
         if name not in rows_of:
             continue
         places[name] = Region(0, y, width, rows_of[name])
         if beside and name == "copies":
-            left = (width - GUTTER) * 3 // 5
-            places["copies"] = Region(0, y, left, rows_of[name])
-            places["paths"] = Region(left + GUTTER, y, width - left - GUTTER, rows_of[name])
+            half = _half(width)
+            places["copies"] = Region(0, y, half, rows_of[name])
+            places["paths"] = Region(width - half, y, half, rows_of[name])
         y += rows_of[name]
     left = height - 1 - y
     if said and left >= len(would_show.TEXT):
         places["would_show"] = Region(0, y, width, len(would_show.TEXT))
     return places
+
+
+def _half(width: int) -> int:
+    return (width - GUTTER) // 2
 
 
 def _has_seconds(target: Target) -> bool:
@@ -78,9 +81,9 @@ def _needs(target: Target, width: int) -> dict[str, Need]:
     if has_stalls(target) and _has_seconds(target):
         needs["stalls"] = Need(STALLS_ROWS, STALLS_ROWS)
     if target.copies:
-        needs["copies"] = Need(3, 2 + min(COPIES_MOST, len(target.copies)))
+        needs["copies"] = Need(3, copies.rows_wanted(target.copies))
     if target.trace is not None or {target.backend_path.draft, target.backend_path.target} != {"unknown"}:
-        rows = paths.rows_wanted(target, width)
+        rows = paths.rows_wanted(target, _half(width) if width >= TWO_COLUMNS and target.copies else width)
         needs["paths"] = Need(rows, rows)
     if target.stacks is not None and target.stacks.frames:
         needs["stacks"] = Need(2, 1 + min(STACKS_MOST, len(target.stacks.frames)))

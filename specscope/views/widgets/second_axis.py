@@ -96,6 +96,8 @@ def axis_row(columns: Sequence[int | None], marks: Sequence[tuple[float, str]], 
         elif place >= free and len(columns) - n >= _CLOCK_CELLS and None not in columns[n : n + _CLOCK_CELLS]:
             _write(text, codes, place, "┼" + clock(second), "t")
             free = place + LABEL_EVERY
+    if not free and columns and columns[0] is not None and left >= _CLOCK_CELLS:
+        _write(text, codes, left - _CLOCK_CELLS, clock(columns[0]) + "┼", "t")
     for at, label in marks:
         place = next((p for p, s in enumerate(columns, left) if s is not None and s >= int(at)), None)
         if place is not None and (place > left or columns[0] == int(at)):
