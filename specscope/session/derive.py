@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
@@ -29,10 +30,7 @@ def derive_target(fold: TargetFold) -> Target:
         epoch.referee.settle(fold.last_fact_at)
     cycle_evidence = _cycle_evidence(fold)
     totals = _totals(fold, cycle_evidence)
-    rates, config, traced = book.window.rates(), fold.config(), epoch.traced
-    shapes = _shapes(fold, config, totals)
-    copies = copy_rows(traced.copies, shapes)
-    return Target(
+    target = Target(
         id=fold.id,
         url=fold.url,
         pid=fold.pid,
@@ -46,28 +44,39 @@ def derive_target(fold: TargetFold) -> Target:
         tier=_tier(fold),
         cycle_evidence=cycle_evidence,
         evidence=totals.evidence,
-        rates=rates,
+        rates=book.window.rates(),
         totals=totals,
         referee=epoch.referee.view(),
         poll=_poll(fold),
         cycles=tuple(book.cycles),
-        by_method=traced.by_method(),
-        anatomy=_anatomy(fold, rates, config),
-        copies=copies,
-        backend_path=_path(fold, config, copies, shapes),
-        stalls=stalls_of(traced.bursts, traced.tracing),
-        trace=_trace(traced.tracing),
         stacks=fold.stacks,
         slots=epoch.slots.views(),
         requests=tuple(r.row() for r in book.requests.values()),
         sources=tuple(fold.sources.values()),
-        config=config,
+        config=fold.config(),
         props=fold.props,
         process=fold.process,
         usage=fold.usage,
         flags=fold.flags,
         models=dict(fold.models),
         log_said=dict(epoch.said),
+    )
+    return _with_turns(target, fold)
+
+
+def _with_turns(target: Target, fold: TargetFold) -> Target:
+    """The same with what a trace tells, or what is estimated of it from the rest."""
+    traced, config = fold.epoch.traced, target.config
+    shapes = _shapes(fold, config, target.totals)
+    copies = copy_rows(traced.copies, shapes)
+    return replace(
+        target,
+        by_method=traced.by_method(),
+        anatomy=_anatomy(fold, target.rates, config),
+        copies=copies,
+        backend_path=_path(fold, config, copies, shapes),
+        stalls=stalls_of(traced.bursts, traced.tracing),
+        trace=_trace(traced.tracing),
     )
 
 

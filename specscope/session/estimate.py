@@ -90,32 +90,35 @@ def estimate(
         decoding: begin and end of a time in which the server decoded without a pause; None: it paused.
         device: whether the layers lie on a device.
     """
-    whole_ms = _whole_ms(rates)
-    if whole_ms is None:
-        return None
-    words = [f"turn of {whole_ms:.1f} ms from the time between steps"]
-    drafting, asleep = statistics.drafting(), _asleep(usage, decoding) if device else None
+    whole_ms, drafting = _whole_ms(rates), statistics.drafting()
+    asleep = _asleep(usage, decoding) if device else None
     draft_ms = wait_ms = None
     if drafting is not None:
         drafts, took_ms = drafting
         draft_ms = took_ms / drafts * max(1.0, rates.busy_slots or 1.0)
-        words.append(f"draft from the log's statistics of {drafts:,} drafts")
-    if asleep is not None:
-        words.append(f"the busiest thread sleeps {asleep:.0%}: at most {(1 - asleep) * whole_ms:.1f} ms are host work")
-        if rates.cycle_ms is None:  # it does not draft: there is nothing else to sleep for
-            draft_ms, wait_ms = 0.0, asleep * whole_ms
-    if draft_ms is None:
+    elif asleep is not None and whole_ms is not None and rates.cycle_ms is None:
+        draft_ms, wait_ms = 0.0, asleep * whole_ms  # it does not draft: there is nothing else to sleep for
+    if whole_ms is None or draft_ms is None:
         return None
     (draft, wait), other = fit(whole_ms, (draft_ms, wait_ms))
     return Anatomy(
         evidence="estimated",
-        basis="; ".join(words),
+        basis=_basis(whole_ms, drafting, asleep),
         parts=Parts(whole_ms, draft, None, wait, None, None, other),
         turns=0,
         cycles=drafting[0] if drafting is not None else 0,
         span_s=rates.span_s,
         asynchronous=device,
     )
+
+
+def _basis(whole_ms: float, drafting: tuple[int, float] | None, asleep: float | None) -> str:
+    words = [f"turn of {whole_ms:.1f} ms from the time between steps"]
+    if drafting is not None:
+        words.append(f"draft from the log's statistics of {drafting[0]:,} drafts")
+    if asleep is not None:
+        words.append(f"the busiest thread sleeps {asleep:.0%}: at most {(1 - asleep) * whole_ms:.1f} ms are host work")
+    return "; ".join(words)
 
 
 def _whole_ms(rates: Rates) -> float | None:
