@@ -109,15 +109,22 @@ def _coloured(colours: Mapping[str, str], ascii_only: bool) -> Ink:
         rejected=style(rejected),
         edge=style(accepted, rejected),
         slots=tuple(style(named[name]) for name in ("primary", "accent", "success", "secondary", "warning")),
-        parts=(
-            style(named["primary"]),
-            style(front),
-            style(named["success"]),
-            style(named["secondary"]),
-            style(named["accent"]),
-            style(front.blend(ground, 0.45, alpha=1)),
-        ),
+        parts=tuple(style(colour) for colour in _part_colours(named)),
     )
+
+
+def _part_colours(named: Mapping[str, Color]) -> list[Color]:
+    """A colour for each part of a turn; the fourth is the hue that is least like the others, for themes differ."""
+    front, ground = named["foreground"], named["background"]
+    rest = front.blend(ground, 0.6, alpha=1)
+    found = [named["primary"], front, named["success"], named["accent"], rest]
+    odd = max(("secondary", "warning", "error"), key=lambda hue: min(distance(named[hue], c) for c in found))
+    return [*found[:3], named[odd], *found[3:]]
+
+
+def distance(one: Color, other: Color) -> float:
+    """How far apart two colours are, 0 to 442."""
+    return sum((a - b) ** 2 for a, b in zip(one.rgb, other.rgb, strict=True)) ** 0.5
 
 
 def _plain(ascii_only: bool) -> Ink:

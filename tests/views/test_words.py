@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import pytest
 from rich.segment import Segment
 from rich.style import Style
 from textual.color import Color
+from textual.theme import BUILTIN_THEMES
 
 from specscope.session.state import Cycle, Slot, Target
 from specscope.views import figures
 from specscope.views.cycle_filter import FilterError, parse_filter
 from specscope.views.frame import Activity, activity_of
-from specscope.views.ink import ink_from
+from specscope.views.ink import distance, ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.themes import CYCLE, OWN
 from specscope.views.widgets.line import Line, ascii_cells, shorten, wrapped
+from specscope.views.widgets.part_bar import filled
 from specscope.views.widgets.runs import runs
 
 PLAIN = Style()
@@ -118,6 +122,17 @@ def test_own_themes_can_be_read(theme: object) -> None:
     assert all(contrast(style) >= 4.5 for style in ink.slots)
 
 
+@pytest.mark.parametrize("name", CYCLE)
+def test_parts_of_a_turn_differ_in_colour_and_their_letters_can_be_read(name: str) -> None:
+    theme = next(t for t in (*OWN, *BUILTIN_THEMES.values()) if t.name == name)
+    ink = ink_from(theme, colour=True, ascii_only=False)
+    colours = [Color.from_rich_color(style.color) for style in ink.parts if style.color is not None]
+    assert len(colours) == 6
+    assert min(distance(a, b) for a, b in combinations(colours, 2)) > 60
+    least = 4.0 if theme in OWN else 2.8  # as far as other themes' own colours stand out from their ground
+    assert all(contrast(filled(ink, place)) >= least for place in range(6))
+
+
 def contrast(style: Style) -> float:
     """Contrast ratio of WCAG 2."""
     assert style.color is not None
@@ -133,6 +148,4 @@ def luminance(colour: object) -> float:
 
 
 def test_the_cycle_of_themes_exists() -> None:
-    from textual.theme import BUILTIN_THEMES  # noqa: PLC0415
-
     assert set(CYCLE) <= {t.name for t in OWN} | set(BUILTIN_THEMES)

@@ -6,8 +6,10 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from rich.style import Style
+from textual.color import Color
 
 from specscope.views.figures import MARKS
+from specscope.views.ink import distance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +23,12 @@ if TYPE_CHECKING:
 @lru_cache(32)
 def filled(ink: Ink, place: int) -> Style:
     """Writing on a ground of a part's colour; without colour the writing alone has to tell."""
-    colour, ground = ink.parts[place].color, ink.text.bgcolor
-    return Style(color=ground, bgcolor=colour) if ink.colour else ink.parts[place]
+    colour, front, ground = ink.parts[place].color, ink.text.color, ink.text.bgcolor
+    if colour is None or front is None or ground is None:
+        return ink.parts[place]
+    on = Color.from_rich_color(colour)
+    writing = max((ground, front), key=lambda c: distance(Color.from_rich_color(c), on))
+    return Style(color=writing, bgcolor=colour)
 
 
 def cells_of(parts: Sequence[Part], width: int) -> list[int]:
