@@ -74,6 +74,8 @@ def spec_of(args: Namespace) -> ServerSpec:
         draft_backend_sampling=not args.no_draft_backend_sampling,
         probabilistic=args.probabilistic,
         sampling=_sampling(args.sampling),
+        binary=Path(args.binary) if args.binary else None,
+        extra=("-ngl", str(args.gpu_layers)) if args.gpu_layers is not None else (),
     )
 
 

@@ -227,7 +227,9 @@ def _lab_serve(serve: Parser) -> None:
     serve.add_argument("--n-max", type=int, metavar="N", help="draft width (default 3, the server's own)")
     rates = "synthetic acceptance per position (default: none, drafts are verified)"
     serve.add_argument("--rates", metavar="P0,P1,..", help=rates)
-    serve.add_argument("--size", choices=("quick", "paying"), default="quick", help="of the models (default quick)")
+    serve.add_argument(
+        "--size", choices=("quick", "paying", "gpu"), default="quick", help="of the models (gpu: 2.7 GB)"
+    )
     target = "llama (default), or mamba: a recurrent target"
     serve.add_argument("--target", choices=("llama", "mamba"), default="llama", help=target)
     serve.add_argument("--port", type=int, default=8080, help="(default 8080)")
@@ -242,6 +244,8 @@ def _lab_serve(serve: Parser) -> None:
     serve.add_argument("--no-metrics", action="store_true", help="without /metrics")
     serve.add_argument("--no-slots", action="store_true", help="without /slots")
     serve.add_argument("--api-key", metavar="KEY", help="a key that requests must carry (default: none)")
+    serve.add_argument("--binary", metavar="FILE", help="a llama-server to run instead of the lab's own")
+    serve.add_argument("--gpu-layers", type=int, metavar="N", help="layers on the GPU (with --binary)")
     serve.add_argument("--log", metavar="FILE", help="where the server's output goes (default: a temporary file)")
 
 

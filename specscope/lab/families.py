@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from specscope.lab.gguf_writer import GgufFile, WeightType
 
 Family: TypeAlias = Literal["target", "dflash", "draft", "mamba"]
-Size: TypeAlias = Literal["quick", "paying"]
+Size: TypeAlias = Literal["quick", "paying", "gpu"]
 
 FILE_TYPES: dict[WeightType, int] = {"f32": 0, "q4_0": 2}  # llama_ftype
 BLOCK_SIZE = 16
@@ -40,6 +40,7 @@ class Shape:
     dflash_layers: int
     target_layers: tuple[int, ...]
     weights: WeightType
+    vocabulary: int = 0
 
     @property
     def head(self) -> int:
@@ -52,13 +53,15 @@ SHAPES: dict[Size, Shape] = {
     # With weights of full precision a token costs a pass over memory, and a few more tokens in the same pass are
     # cheap, as on a GPU. Quantized ones are bound by arithmetic on a CPU, and drafting then hardly pays.
     "paying": Shape(512, 6, 1536, 8, 4, 1, 1, (1, 3, 4), "f32"),
+    # 2.7 GB: as many layers and as wide as a model of 7 billion parameters, with a vocabulary of real size.
+    "gpu": Shape(4096, 32, 8192, 32, 8, 4, 5, (1, 8, 16, 23, 30), "q4_0", vocabulary=49_152),
 }
 
 
 def fill(file: GgufFile, family: Family, size: Size) -> None:
     """Adds all keys and tensors of a model to ``file``, made for :func:`architecture` of the family."""
     shape = SHAPES[size]
-    _put_vocabulary(file)
+    _put_vocabulary(file, shape)
     file.put_all({"general.name": f"specscope lab {size} {family}", "general.file_type": FILE_TYPES[shape.weights]})
     match family:
         case "target":
@@ -76,8 +79,8 @@ def architecture(family: Family) -> str:
     return family if family in {"dflash", "mamba"} else "llama"
 
 
-def _put_vocabulary(file: GgufFile) -> None:
-    vocabulary = lab_vocabulary()
+def _put_vocabulary(file: GgufFile, shape: Shape) -> None:
+    vocabulary = lab_vocabulary(shape.vocabulary)
     file.put_all(
         {
             "tokenizer.ggml.model": "gpt2",
@@ -113,9 +116,9 @@ def _put_transformer_keys(file: GgufFile, shape: Shape, layers: int) -> None:
     )
 
 
-def _put_ends(file: GgufFile, embedding: int) -> None:
+def _put_ends(file: GgufFile, shape: Shape) -> None:
     """The embedding and an output matrix of its own: a tied one would mostly repeat the last token."""
-    tokens = len(lab_vocabulary().tokens)
+    tokens, embedding = len(lab_vocabulary(shape.vocabulary).tokens), shape.embedding
     file.put_random("token_embd.weight", tokens, embedding, EMBEDDING_RMS)
     file.put_constant("output_norm.weight", (embedding,), 1.0)
     file.put_random("output.weight", tokens, embedding, LOGIT_RMS / embedding**0.5, zero_rows=SILENT_IDS)
@@ -145,7 +148,7 @@ def _gain(layers: int) -> float:
 def _put_llama(file: GgufFile, shape: Shape, layers: int) -> None:
     """A llama model: the target's first ``layers`` layers, the target itself if those are all."""
     _put_transformer_keys(file, shape, layers)
-    _put_ends(file, shape.embedding)
+    _put_ends(file, shape)
     for index in range(layers):
         _put_block(file, shape, index, _gain(shape.layers))
 
@@ -183,7 +186,7 @@ def _put_mamba(file: GgufFile, shape: Shape) -> None:
             "{arch}.ssm.time_step_rank": rank,
         }
     )
-    _put_ends(file, wide)
+    _put_ends(file, shape)
     for index in range(shape.layers):
         block = f"blk.{index}."
         file.put_constant(f"{block}attn_norm.weight", (wide,), 1.0)

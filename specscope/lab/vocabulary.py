@@ -9,6 +9,7 @@ character. Bytes outside ASCII have no token, and the server leaves them out of 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import islice, product
 
 CONSONANTS = "bcdfghjklmnprstvwxyz"
 VOWELS = "aeiou"
@@ -39,8 +40,13 @@ class Vocabulary:
     merges: tuple[str, ...]
 
 
-def lab_vocabulary() -> Vocabulary:
-    """Returns the lab's vocabulary. It is always the same."""
+def lab_vocabulary(size: int = 0) -> Vocabulary:
+    """Returns the lab's vocabulary, which is always the same.
+
+    Args:
+        size: filled up to so many tokens with words of three syllables: no text is cut into them, but a model may
+            say them, and its logits are as wide as those of a real one.
+    """
     control = ("<unk>", "<s>", "</s>", "<mask>")
     characters = (NEWLINE, SPACE, *(chr(code) for code in range(0x21, 0x7F)))
     pairs = [(consonant, vowel) for consonant in CONSONANTS for vowel in VOWELS]
@@ -51,4 +57,7 @@ def lab_vocabulary() -> Vocabulary:
         *(f"{first} {second}" for first, second in pairs),
         *(f"{SPACE} {syllable}" for syllable in syllables),
     )
-    return Vocabulary(tokens, types, merges)
+    missing = max(0, size - len(tokens))
+    words = (SPACE + "".join(three) for three in product(syllables, repeat=3))
+    tokens += tuple(islice(words, missing))
+    return Vocabulary(tokens, types + (NORMAL,) * missing, merges)
