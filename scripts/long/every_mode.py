@@ -2,7 +2,8 @@
 
 ``python scripts/long/every_mode.py [--seconds N] [--by log|trace]`` prints a Markdown table; the figures of full runs
 are committed in ``results/every_mode.md`` and ``results/every_mode_traced.md``. By trace the servers run without
-LLAMA_TRACE and the probes alone tell the cycles (as root, with bpftrace). CI runs the short form of each row (tests/truth, tests/integration).
+LLAMA_TRACE and the probes alone tell the cycles (as root, with bpftrace). CI runs the short form of each row
+(tests/truth, tests/integration).
 """
 
 from __future__ import annotations
@@ -61,7 +62,11 @@ def rows(seconds: float) -> list[tuple[str, ServerSpec, LoadPlan]]:
         ("none", ServerSpec(types=()), LoadPlan(**plan)),
         ("dflash without LLAMA_TRACE (polled)", ServerSpec(n_max=15, rates=LAB_RATES, trace=False), LoadPlan(**plan)),
         ("b10434 dflash", ServerSpec(n_max=15, binary=older_build()), LoadPlan(**plan)),
-        ("b10434 dflash, two slots", ServerSpec(n_max=15, slots=2, binary=older_build()), LoadPlan(**plan, concurrency=2)),
+        (
+            "b10434 dflash, two slots",
+            ServerSpec(n_max=15, slots=2, binary=older_build()),
+            LoadPlan(**plan, concurrency=2),
+        ),
         (
             "b10434 ngram-simple, two slots",
             ServerSpec(types=("ngram-simple",), slots=2, binary=older_build()),

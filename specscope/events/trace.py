@@ -94,7 +94,7 @@ class TurnTraced(Fact, frozen=True, kw_only=True, tag="turn"):
 class CopiesTraced(Fact, frozen=True, kw_only=True, tag="copies"):
     """Copies from the backends to host memory in the ``span_s`` before ``at``, by size.
 
-    ``turns``: turns with a cycle or a plain step in that time. ``rows``: (whose tensor, bytes of one copy, copies).
+    ``turns``: forwards of the target in that time. ``rows``: (whose tensor, bytes of one copy, copies).
     """
 
     span_s: float

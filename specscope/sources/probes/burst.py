@@ -1,8 +1,10 @@
-"""The dear probes, armed for a moment: every wait for the device and every submit, as the kernel stamps them.
+"""The dear probes, armed for a moment: every wait for the device, every submit and every copy, stamped by the kernel.
 
-These fire hundreds of times a cycle (11 % of it on an H200), so that they must come and go quickly. bpftrace compiles
+These fire dozens to hundreds of times a cycle (11 % of it on an H200), so that they must come and go quickly. bpftrace
+compiles
 its program for one to five seconds of CPU at each start; perf_event_open arms the same uprobes in milliseconds, and
-what it armed ends with its descriptors, however the process ends. Format: perf_event_open(2), linux/perf_event.h.
+what it armed ends with its descriptors, however the process ends. Format: perf_event_open(2), linux/perf_event.h,
+asm/perf_regs.h; aarch64 by table and untested.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ import os
 import platform
 import struct
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,6 +29,10 @@ if TYPE_CHECKING:
 SPAN_NS: Final = 20_000
 """Shorter waits are added up and not told one by one: a synchronize of an idle device takes 5-10 us when probed."""
 
+COPIES: Final = ("copy_async", "copy_2d_async", "copy")
+OWNERS: Final = ("draft", "features")
+ENTRY_ONLY: Final = (*COPIES, "launch", "forward")
+
 _SYSCALL: Final = {"x86_64": 298, "aarch64": 241}
 _UPROBE: Final = "/sys/bus/event_source/devices/uprobe/type"
 _ATTRIBUTE: Final = struct.Struct("<IIQQQQQIIQQQQIiQIHH")
@@ -35,6 +42,10 @@ _POSITIONS: Final = struct.Struct("<QQ")
 _POSITIONS_AT: Final = 1024
 _PAGES: Final = 1024
 _TIME_AND_ID: Final = 4 | 64
+_REGISTERS: Final = 1 << 12
+_ARGUMENTS: Final = {"x86_64": (5, 4, 3, 2, 16, 17), "aarch64": (0, 1, 2, 3, 4, 5)}
+"""perf's numbers of the registers of a function's first six arguments, by machine."""
+
 _DISABLED_WATERMARK_CLOCKID: Final = 1 | 1 << 14 | 1 << 25
 _RECORD_LOST: Final = 2
 _RECORD_SAMPLE: Final = 9
@@ -45,11 +56,15 @@ _GET_ID: Final = 0x80082407
 
 
 class Hit(NamedTuple):
-    """A probe fired: when, which role, and whether the function was left (else entered)."""
+    """A probe fired: when, which role, and whether the function was left (else entered).
+
+    ``arguments`` are those of a copy, in order; empty for other roles.
+    """
 
     at_ns: int
     role: str
     left: bool
+    arguments: tuple[int, ...] = ()
 
 
 class Span(NamedTuple):
@@ -62,7 +77,10 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What one burst saw. ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room."""
+    """What one burst saw. ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room.
+
+    ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards``: of the target.
+    """
 
     begin_ns: int
     end_ns: int
@@ -71,7 +89,9 @@ class Seen:
     submits: int = 0
     idle_ns: int = 0
     lost: int = 0
+    forwards: int = 0
     spans: list[Span] = field(default_factory=list[Span])
+    copies: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
 
 
 def sample_burst(roles: dict[str, list[Place]], threads: list[int], seconds: float) -> Seen:
@@ -100,45 +120,117 @@ def sample_burst(roles: dict[str, list[Place]], threads: list[int], seconds: flo
 
 
 def probed_roles(roles: dict[str, list[Place]]) -> list[str]:
-    """The dear roles to arm: the device's own wait is within every other, so that one of them is enough."""
+    """The roles to arm: the device's own wait is within every other, so that one of them is enough."""
     wait = "device_wait" if "device_wait" in roles else "wait"
-    return [r for r in (wait, "submit", "launch") if r in roles]
+    return [r for r in (wait, "submit", "launch", *COPIES, *OWNERS, "forward") if r in roles]
 
 
 def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
-    """Add up waits, and the time the device had nothing to do: from the end of a wait to the next submit.
+    """Add up waits, copies, and the time the device had nothing to do: from the end of a wait to the next submit."""
+    stalls, copies = _Stalls(), _Copies()
+    for hit in hits:
+        if hit.role in (*COPIES, *OWNERS, "forward"):
+            copies.take(hit)
+        else:
+            stalls.take(hit)
+    return Seen(
+        begin_ns=begin_ns,
+        end_ns=end_ns,
+        waits=stalls.waits,
+        wait_ns=stalls.wait_ns,
+        submits=stalls.submits,
+        idle_ns=stalls.idle_ns,
+        lost=lost,
+        forwards=copies.forwards,
+        spans=stalls.spans,
+        copies=copies.count,
+    )
+
+
+@dataclass
+class _Stalls:
+    """Adds up waits and idle time.
 
     A wait ends when all that was submitted has been done. The device gets work again when a graph is launched or,
     where none was captured, soon after the submit began.
     """
-    spans: list[Span] = []
-    waits = wait_ns = submits = idle_ns = 0
-    entered: dict[str, int] = {}
-    launched = False
-    idle_since: int | None = None
-    for hit in hits:
+
+    waits: int = 0
+    wait_ns: int = 0
+    submits: int = 0
+    idle_ns: int = 0
+    spans: list[Span] = field(default_factory=list[Span])
+    _entered: dict[str, int] = field(default_factory=dict[str, int])
+    _launched: bool = False
+    _idle_since: int | None = None
+
+    def take(self, hit: Hit) -> None:
+        """One hit, in the order of time."""
         if not hit.left:
-            entered[hit.role] = hit.at_ns
+            self._entered[hit.role] = hit.at_ns
             if hit.role == "launch":
-                launched = True
-                idle_ns, idle_since = idle_ns + hit.at_ns - (idle_since or hit.at_ns), None
-            continue
-        start = entered.pop(hit.role, None)
+                self._launched = True
+                self._work(hit.at_ns)
+            return
+        start = self._entered.pop(hit.role, None)
         if start is None or hit.role == "launch":
-            continue
+            return
+        length = hit.at_ns - start
         if hit.role == "submit":
-            submits += 1
-            if not launched and idle_since is not None:
-                idle_ns, idle_since = idle_ns + max(0, start - idle_since), None
-            launched = False
-            spans.append(Span("submit", start, hit.at_ns - start))
-        else:
-            waits, wait_ns = waits + 1, wait_ns + hit.at_ns - start
-            if "submit" not in entered or idle_since is not None:
-                idle_since = idle_since or hit.at_ns
-            if hit.at_ns - start >= SPAN_NS:
-                spans.append(Span("wait", start, hit.at_ns - start))
-    return Seen(begin_ns, end_ns, waits, wait_ns, submits, idle_ns, lost, spans)
+            self.submits += 1
+            if not self._launched:
+                self._work(start)
+            self._launched = False
+            self.spans.append(Span("submit", start, length))
+            return
+        self.waits += 1
+        self.wait_ns += length
+        if self._idle_since is None and "submit" not in self._entered:
+            self._idle_since = hit.at_ns
+        if length >= SPAN_NS:
+            self.spans.append(Span("wait", start, length))
+
+    def _work(self, at: int) -> None:
+        """The device has work from now on."""
+        if self._idle_since is not None:
+            self.idle_ns += max(0, at - self._idle_since)
+        self._idle_since = None
+
+
+@dataclass
+class _Copies:
+    """Counts copies.
+
+    A copy while the drafter is at work, or is handed features, is of its tensors; any other is of the target's.
+
+    An asynchronous copy that the backend cannot do falls into the plain one, with the same tensor: counted once.
+    """
+
+    forwards: int = 0
+    count: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    _within: set[str] = field(default_factory=set[str])
+    _same: int | None = None
+
+    def take(self, hit: Hit) -> None:
+        """One hit, in the order of time."""
+        owner = "drafter" if self._within else "target"
+        match hit.role, hit.arguments:
+            case "copy_async", (_, tensor, _, _, size, _):
+                self.count[owner, size] += 1
+                self._same = tensor
+            case "copy_2d_async", (_, tensor, _, _, size, times):
+                self.count[owner, size * times] += 1
+                self._same = tensor
+            case "copy", (tensor, _, _, size, _, _):
+                if tensor != self._same:
+                    self.count[owner, size] += 1
+                self._same = None
+            case "forward", _:
+                self.forwards += not self._within and not hit.left
+            case _ if hit.left:
+                self._within.discard(hit.role)
+            case _:
+                self._within.add(hit.role)
 
 
 class _Ring:
@@ -149,9 +241,9 @@ class _Ring:
         self._kinds: dict[int, tuple[str, bool]] = {}
         for role, place in armed:
             for left in (False, True):
-                if role == "launch" and left:
+                if left and role in ENTRY_ONLY:
                     continue
-                descriptor = _open(place, thread, left=left)
+                descriptor = _open(place, thread, left=left, arguments=role in COPIES)
                 stack.callback(os.close, descriptor)
                 if self._descriptors:
                     fcntl.ioctl(descriptor, _SET_OUTPUT, self._descriptors[0])
@@ -179,7 +271,9 @@ class _Ring:
         for kind, at in _records(data):
             first, second = _SAMPLE.unpack_from(data, at)
             if kind == _RECORD_SAMPLE and second in self._kinds:
-                hits.append(Hit(first, *self._kinds[second]))
+                role, left = self._kinds[second]
+                arguments = _arguments(data, at + _SAMPLE.size) if role in COPIES else ()
+                hits.append(Hit(first, role, left, arguments))
             elif kind == _RECORD_LOST:
                 lost += second
         return hits, lost
@@ -195,7 +289,15 @@ def _records(data: bytes) -> Iterator[tuple[int, int]]:
         at += size
 
 
-def _open(place: Place, thread: int, *, left: bool) -> int:
+def _arguments(data: bytes, at: int) -> tuple[int, ...]:
+    """The first six arguments out of a record's registers, which lie there in the order of their numbers."""
+    numbers = _ARGUMENTS[platform.machine()]
+    abi, *values = struct.unpack_from(f"<{1 + len(numbers)}Q", data, at)
+    by_number = dict(zip(sorted(numbers), values, strict=True))
+    return tuple(by_number[n] for n in numbers) if abi else ()
+
+
+def _open(place: Place, thread: int, *, left: bool, arguments: bool) -> int:
     """One uprobe as a perf event; closed, it is gone."""
     with open(_UPROBE, encoding="ascii") as file:  # noqa: PTH123
         kind = int(file.read())
@@ -206,7 +308,7 @@ def _open(place: Place, thread: int, *, left: bool) -> int:
             _ATTRIBUTE.size,
             int(left),
             1,
-            _TIME_AND_ID,
+            _TIME_AND_ID | (_REGISTERS if arguments else 0),
             0,
             _DISABLED_WATERMARK_CLOCKID,
             _PAGES * mmap.PAGESIZE,
@@ -214,7 +316,7 @@ def _open(place: Place, thread: int, *, left: bool) -> int:
             ctypes.addressof(path),
             place.function.offset,
             0,
-            0,
+            sum(1 << n for n in _ARGUMENTS[platform.machine()]) if arguments else 0,
             0,
             time.CLOCK_MONOTONIC,
             0,

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 class Role(NamedTuple):
     """One thing to see. ``names`` match mangled names, the best first; of each file the first match counts.
 
-    ``tier``: ``cheap`` probes fire a handful of times a cycle, ``auto`` ones 30-80 times (about 1 % of a cycle on an
+    ``tier``: ``cheap`` probes fire a handful of times a cycle, ``auto`` ones 20-60 times (about 1 % of a cycle on an
     H200), ``dear`` ones hundreds of times (11 %) and only in bursts.
     """
 
@@ -39,9 +39,9 @@ ROLES: Final = (
     Role("forward", "cheap", ("llama_process", "llama_decode")),
     Role("restore", "cheap", ("llama_state_seq_set_data_ext",)),
     Role("sample", "auto", (r"_Z21common_sampler_sampleP14common_samplerP13llama_contextib",)),
-    Role("copy_async", "auto", ("ggml_backend_tensor_get_async",)),
-    Role("copy_2d_async", "auto", ("ggml_backend_tensor_get_2d_async",)),
-    Role("copy", "auto", ("ggml_backend_tensor_get",)),
+    Role("copy_async", "dear", ("ggml_backend_tensor_get_async",)),
+    Role("copy_2d_async", "dear", ("ggml_backend_tensor_get_2d_async",)),
+    Role("copy", "dear", ("ggml_backend_tensor_get",)),
     Role("wait", "dear", ("ggml_backend_sched_synchronize",)),
     Role("submit", "dear", ("ggml_backend_sched_graph_compute_async",)),
     Role("device_wait", "dear", ("cudaStreamSynchronize", "hipStreamSynchronize")),

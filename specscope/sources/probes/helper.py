@@ -186,6 +186,8 @@ def _burst(line: str, found: Found, pid: int) -> None:
             "submits": seen.submits,
             "idle_ns": seen.idle_ns,
             "lost": seen.lost,
+            "forwards": seen.forwards,
+            "copies": [[owner, size, count] for (owner, size), count in sorted(seen.copies.items())],
             "spans": [[s.kind, s.start_ns - seen.begin_ns, s.length_ns] for s in seen.spans[:SPANS_TOLD]],
         }
     )

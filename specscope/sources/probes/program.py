@@ -12,7 +12,6 @@ up in the kernel. ``specscope/sources/trace/lines.py`` reads the lines:
 ``F start end``                       features were handed to the drafter
 ``R stamp slot``                      a slot's state is restored: its draft is verified again
 ``A stamp slot accepted ns calls``    a cycle ends
-``@c[owner, bytes]: count``           copies of the last second by size, then ``C stamp``; owner 0: the target
 ====================================  =================================================================================
 
 How the width is read: each ``common_speculative_impl_*::draft`` gets the vector of draft parameters, one element a
@@ -72,17 +71,6 @@ _ACCEPT: Final = (
     "",
     'printf("A %llu %d %d %llu %llu\\n", nsecs, arg1, arg2 & 0xffff, @vs, @vn);',
 )
-_COPIES: Final = (
-    # An asynchronous copy that the backend cannot do falls into the plain one, with the same tensor: counted once.
-    ("uprobe", "copy_async", "", "@c[@in != 0, arg4] = count(); @same = arg1;"),
-    ("uprobe", "copy_2d_async", "", "@c[@in != 0, arg4 * arg5] = count(); @same = arg1;"),
-    (
-        "uprobe",
-        "copy",
-        "",
-        "if (@same != arg0) { @c[@in != 0, arg3] = count(); } @same = (uint64)0;",
-    ),
-)
 
 
 def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> str:
@@ -99,9 +87,6 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> st
     clauses = [_BEGIN, _RESTORE, *_FORWARD, *_FEATURES, _ACCEPT]
     if "sample" in roles:
         clauses += _SAMPLE
-    if "copy" in roles or "copy_async" in roles:
-        clauses += _COPIES
-        out.append('interval:s:1 { print(@c); clear(@c); printf("C %llu\\n", nsecs); }')
     if all(role in roles for role in NEEDED) and slots <= MAX_SLOTS:
         out += _drafting(found, pid, slots)
     for kind, role, condition, body in clauses:

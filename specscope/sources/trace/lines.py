@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from specscope.events import Event
     from specscope.events.trace import CopyOwner, SpanKind
 
-_COPY: Final = re.compile(r"@c\[(\d+), (\d+)\]: (\d+)")
 _LOST: Final = re.compile(r"[Ll]ost (\d+) events")
 _NS: Final = 1_000_000_000
 _SLOTS: Final = 65_535
@@ -69,8 +68,6 @@ class TraceLines:
     _pending: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
     _restored: set[int] = field(default_factory=set[int])
     _ends: list[float] = field(default_factory=list[float])
-    _copies: list[tuple[CopyOwner, int, int]] = field(default_factory=list["tuple[CopyOwner, int, int]"])
-    _counted_turns: int = 0
     _facts: list[Event] = field(default_factory=list["Event"])
     _handlers: dict[str, Callable[[list[int]], None]] = field(init=False)
 
@@ -84,7 +81,6 @@ class TraceLines:
             "S ": self._sampled,
             "R ": self._restore,
             "A ": self._accepted,
-            "C ": self._copied,
         }
 
     def read(self, line: str, now: float) -> list[Event]:
@@ -111,11 +107,6 @@ class TraceLines:
         if handler is not None:
             handler([int(word) for word in line[2:].split()])
             self.last_at = now
-        elif kind == "@c":
-            match = _COPY.fullmatch(line.strip())
-            if match is not None:
-                owner: CopyOwner = "drafter" if match[1] != "0" else "target"
-                self._copies.append((owner, int(match[2]), int(match[3])))
         elif kind[:1] == "#":
             self._own(json.loads(line[1:]), now)
         elif line.strip() == "ready":
@@ -208,15 +199,7 @@ class TraceLines:
 
     def _tell_turns(self) -> None:
         for end, turn in self._turns.take():
-            self._counted_turns += bool(turn.cycles or turn.samples)
             self._facts.append(msgspec.structs.replace(turn, at=self._stamp(end), target=self.target))
-
-    def _copied(self, words: list[int]) -> None:
-        rows, self._copies = self._copies, []
-        turns, self._counted_turns = self._counted_turns, 0
-        if rows:
-            at = self._stamp(words[0])
-            self._facts.append(CopiesTraced(at=at, target=self.target, span_s=1.0, turns=turns, rows=sorted(rows)))
 
     # --- the helper's own lines ---------------------------------------------------------------------------------
 
@@ -254,6 +237,11 @@ class TraceLines:
         begin, end = (self._stamp(stamp) for stamp in said["burst"])
         if said["lost"]:
             self._facts.append(self._missed(end, int(said["lost"]), "the burst's ring was full"))
+        rows = [(owner, size, count) for owner, size, count in cast("list[tuple[CopyOwner, int, int]]", said["copies"])]
+        if rows:
+            span = round(end - begin, 4)
+            turns = said["forwards"]
+            self._facts.append(CopiesTraced(at=end, target=self.target, span_s=span, turns=turns, rows=rows))
         told = cast("list[tuple[SpanKind, int, int]]", said["spans"])
         self._facts.append(
             StallsSampled(
@@ -270,11 +258,11 @@ class TraceLines:
         )
 
 
-BURST_S: Final[dict[Mode, float | None]] = {"cheap": None, "auto": 0.5, "full": 1.0}
+BURST_S: Final[dict[Mode, float | None]] = {"cheap": None, "auto": 0.3, "full": 1.0}
 """How long the dear probes are armed at a time. They slow an H200's cycle by 11 % while armed."""
 
 BURST_EVERY_S: Final[dict[Mode, float | None]] = {"cheap": None, "auto": 10.0, "full": 1.0}
-"""From the begin of one burst to the next: 0.5 s in 10 s of 11 % are half a percent."""
+"""From the begin of one burst to the next: 0.3 s in 10 s of 11 % are a third of a percent."""
 
 
 def _slot(number: int) -> int:
