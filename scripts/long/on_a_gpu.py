@@ -136,9 +136,8 @@ def interval(ratios: list[float]) -> str:
     return f"{middle:+.1%} ({medians[100] - 1:+.1%} .. {medians[3899] - 1:+.1%})"
 
 
-async def slowdown(spec: ServerSpec, rounds: int, requests: int) -> None:
+async def slowdown(spec: ServerSpec, ways: tuple[str, ...], rounds: int, requests: int) -> None:
     """Interleaved: in each round every way of watching, around it the server left alone."""
-    ways = list(WAYS)
     ratios: dict[str, list[float]] = {w: [] for w in (*ways, "control")}
     alone: list[float] = []
     async with LabServer(spec, start_timeout_s=120) as server, httpx.AsyncClient() as client:
@@ -176,6 +175,7 @@ async def main() -> None:
     parser.add_argument("--seconds", type=float, default=14)
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--requests", type=int, default=3)
+    parser.add_argument("--ways", default=",".join(WAYS), help="of watching, for the slowdown")
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -203,7 +203,7 @@ async def main() -> None:
     print("\n" + "\n".join(notes), flush=True)
     dflash = replace(base, types=("dflash",), n_max=15, rates=LAB_RATES)
     if args.rounds:
-        await slowdown(dflash, args.rounds, args.requests)
+        await slowdown(dflash, tuple(args.ways.split(",")), args.rounds, args.requests)
 
 
 if __name__ == "__main__":
