@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import contextlib
 import json
+import os
 import platform
 import random
 import statistics
@@ -136,11 +137,22 @@ def interval(ratios: list[float]) -> str:
     return f"{middle:+.1%} ({medians[100] - 1:+.1%} .. {medians[3899] - 1:+.1%})"
 
 
-async def slowdown(spec: ServerSpec, ways: tuple[str, ...], rounds: int, requests: int) -> None:
+def apart(pid: int) -> None:
+    """Keep the server and what watches it from moving each other about."""
+    cores = sorted(os.sched_getaffinity(0))
+    half = len(cores) // 2
+    for thread in Path(f"/proc/{pid}/task").iterdir():
+        os.sched_setaffinity(int(thread.name), cores[:half])
+    os.sched_setaffinity(0, cores[half:])
+
+
+async def slowdown(spec: ServerSpec, ways: tuple[str, ...], rounds: int, requests: int, *, pinned: bool) -> None:
     """Interleaved: in each round every way of watching, around it the server left alone."""
     ratios: dict[str, list[float]] = {w: [] for w in (*ways, "control")}
     alone: list[float] = []
     async with LabServer(spec, start_timeout_s=120) as server, httpx.AsyncClient() as client:
+        if pinned:
+            apart(server.pid)
         for _ in range(4):
             await one_request(client, server.url)
 
@@ -176,6 +188,9 @@ async def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--requests", type=int, default=3)
     parser.add_argument("--ways", default=",".join(WAYS), help="of watching, for the slowdown")
+    parser.add_argument(
+        "--pinned", action="store_true", help="the server on one half of the cores, all else on the other"
+    )
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -187,7 +202,7 @@ async def main() -> None:
     print(f"| {' | '.join(heads)} |\n|{'---|' * len(heads)}", flush=True)
     notes: list[str] = []
     for name, spec, sampling in servers(base):
-        if args.only and args.only not in name:
+        if args.only not in name:
             continue
         try:
             view = await look(name, spec, sampling, args.seconds, args.out)
@@ -203,7 +218,7 @@ async def main() -> None:
     print("\n" + "\n".join(notes), flush=True)
     dflash = replace(base, types=("dflash",), n_max=15, rates=LAB_RATES)
     if args.rounds:
-        await slowdown(dflash, tuple(args.ways.split(",")), args.rounds, args.requests)
+        await slowdown(dflash, tuple(args.ways.split(",")), args.rounds, args.requests, pinned=args.pinned)
 
 
 if __name__ == "__main__":

@@ -76,8 +76,9 @@ class TurnTraced(Fact, frozen=True, kw_only=True, tag="turn"):
         submit_us: the target's forward until the call returned; on a CPU backend that is the computing.
         wait_us: from there until its results were first used: the device verifies.
         features_us: in ``common_speculative_process``: features of the target handed to the drafter.
-        sampling_us: in ``common_sampler_sample`` for the target, all slots together.
-        samples: tokens sampled from the target (1 in a plain step, accepted + 1 in a cycle).
+        sampling_us: sampling from the target on the host, all slots together: where nothing is drafted, in
+            ``common_sampler_sample``; else from the end of the features to the last slot's end of cycle.
+        samples: tokens sampled from the target, where each is probed (plain steps).
     """
 
     whole_us: Micros
@@ -110,6 +111,8 @@ class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):
         wait_us: the thread waited for the device; waits: in so many calls.
         idle_us: the device had no work: from the end of a wait to the next submit.
         spans: (kind, start after the burst's begin in us, length in us) of those of at least 20 us, in order.
+        forwards: of the target; samples, sampling_us: tokens sampled from it on the host, and how long that took.
+        draft_sampling_us: the same for the drafter.
     """
 
     span_s: float
@@ -119,6 +122,10 @@ class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):
     waits: Count
     submits: Count
     spans: list[tuple[SpanKind, Micros, Micros]] = []
+    forwards: Count | None = None
+    samples: Count | None = None
+    sampling_us: Micros | None = None
+    draft_sampling_us: Micros | None = None
 
 
 class StacksSampled(Fact, frozen=True, kw_only=True, tag="stacks"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import floor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,6 +26,13 @@ request its first token computes the rest of the prompt too. A step's own time v
 PARTS: Final = 5
 """Draft, submit, wait, features and sampling: what adds up to the whole, with the rest. The drafter's own sampling
 is kept beside them, because it lies within the draft, and so are the sampled tokens."""
+
+
+class Sampled(NamedTuple):
+    """Sampling as bursts saw it: tokens sampled from the target per turn, and the drafter's sampling in it."""
+
+    samples: float
+    draft_sampling_ms: float
 
 
 def fit(whole: float, parts: Sequence[float | None]) -> tuple[list[float | None], float]:
@@ -172,7 +179,9 @@ class AnatomyBook:
         self._usual_us = whole_us if usual is None else 0.9 * usual + 0.1 * min(whole_us, 3 * usual)
         return usual is None or whole_us <= PROMPT_FACTOR * usual
 
-    def view(self, evidence: Evidence, *, asynchronous: bool | None, drafts: bool | None) -> Anatomy | None:
+    def view(
+        self, evidence: Evidence, *, asynchronous: bool | None, drafts: bool | None, sampled: Sampled | None = None
+    ) -> Anatomy | None:
         """The means of the latest window and the seconds before; None while no turn tells of decoding.
 
         Args:
@@ -180,19 +189,25 @@ class AnatomyBook:
             asynchronous: as the trace says.
             drafts: whether a drafting method is on; None: unknown. Turns of which only the cheap probes tell are
                 plain steps where it is off.
+            sampled: what bursts told of sampling, where each token's is not probed.
         """
         books = [self.cycles, self.plain, *([self.unsampled] if drafts is False else [])]
         book, sums = next(((b, s) for b in books if (s := b.window()).turns), (None, None))
         if book is None or sums is None:
             return None
+        parts, samples = sums.parts(), sums.samples()
+        if samples is None and sampled is not None:
+            samples = round(sampled.samples * sums.turns)
+            own, draft = sampled.draft_sampling_ms, parts.draft_ms
+            parts = replace(parts, draft_sampling_ms=None if draft is None else min(own, draft))
         return Anatomy(
             evidence=evidence,
             basis="probes on the server's own functions",
-            parts=sums.parts(),
+            parts=parts,
             turns=sums.turns,
             cycles=sums.cycles,
             span_s=sums.whole / 1e6,
             seconds=book.series(),
             asynchronous=asynchronous,
-            samples=sums.samples(),
+            samples=samples,
         )

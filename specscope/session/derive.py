@@ -94,6 +94,7 @@ def _anatomy(fold: TargetFold, rates: Rates, config: Config) -> Anatomy | None:
         "unconfirmed" if epoch.referee.missed else "exact",
         asynchronous=tracing.asynchronous if tracing is not None else None,
         drafts=None if config.types is None else bool(config.types),
+        sampled=epoch.traced.sampled(),
     )
     if traced is not None:
         return traced

@@ -6,7 +6,7 @@ from collections import Counter, deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.anatomy import AnatomyBook
+from specscope.session.anatomy import AnatomyBook, Sampled
 from specscope.session.stalls import burst_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ COPIES_KEPT: Final = 10
 """Seconds of copies that are averaged."""
 
 BURSTS_KEPT: Final = 60
+
+BURSTS_AVERAGED: Final = 6
+"""Bursts that tell of sampling: a minute's, some 150 turns of a DFlash server at 100 a second."""
 
 BEGIN_SLACK_S: Final = 0.25
 """A request may be met by polling (every 0.2 s while a trace tells the cycles) or in the log this much after its
@@ -50,6 +53,7 @@ class TraceBook:
     anatomy: AnatomyBook = field(default_factory=AnatomyBook)
     copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
     bursts: deque[Burst] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
+    _sampling: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=BURSTS_AVERAGED))
     _owners: dict[int, Request] = field(default_factory=dict[int, "Request"])
 
     def started(self, e: TraceStarted) -> None:
@@ -107,9 +111,19 @@ class TraceBook:
 
     def stalls_sampled(self, e: StallsSampled) -> None:
         """A burst of the dear probes."""
+        if e.forwards:
+            self._sampling.append((e.forwards, e.samples or 0, e.draft_sampling_us or 0))
         burst = burst_of(e)
         if burst is not None:
             self.bursts.append(burst)
+
+    def sampled(self) -> Sampled | None:
+        """Sampling per turn as the latest bursts saw it; None before one saw a forward."""
+        forwards = sum(f for f, _, _ in self._sampling)
+        if not forwards:
+            return None
+        samples, draft_us = sum(s for _, s, _ in self._sampling), sum(d for _, _, d in self._sampling)
+        return Sampled(samples / forwards, draft_us / forwards / 1000)
 
     def by_method(self) -> tuple[tuple[str, int, int, int], ...]:
         """(method, cycles, drafted, accepted), in the order in which they were seen."""

@@ -31,6 +31,7 @@ SPAN_NS: Final = 20_000
 
 COPIES: Final = ("copy_async", "copy_2d_async", "copy")
 OWNERS: Final = ("draft", "features")
+WITHIN_TURN: Final = (*COPIES, *OWNERS, "forward", "sample")
 ENTRY_ONLY: Final = (*COPIES, "launch", "forward")
 
 _SYSCALL: Final = {"x86_64": 298, "aarch64": 241}
@@ -79,7 +80,7 @@ class Span(NamedTuple):
 class Seen:
     """What one burst saw. ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room.
 
-    ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards``: of the target.
+    ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards`` and ``samples``: of the target.
     """
 
     begin_ns: int
@@ -90,6 +91,9 @@ class Seen:
     idle_ns: int = 0
     lost: int = 0
     forwards: int = 0
+    samples: int = 0
+    sampling_ns: int = 0
+    draft_sampling_ns: int = 0
     spans: list[Span] = field(default_factory=list[Span])
     copies: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
 
@@ -122,14 +126,14 @@ def sample_burst(roles: dict[str, list[Place]], threads: list[int], seconds: flo
 def probed_roles(roles: dict[str, list[Place]]) -> list[str]:
     """The roles to arm: the device's own wait is within every other, so that one of them is enough."""
     wait = "device_wait" if "device_wait" in roles else "wait"
-    return [r for r in (wait, "submit", "launch", *COPIES, *OWNERS, "forward") if r in roles]
+    return [r for r in (wait, "submit", "launch", *WITHIN_TURN) if r in roles]
 
 
 def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
     """Add up waits, copies, and the time the device had nothing to do: from the end of a wait to the next submit."""
-    stalls, copies = _Stalls(), _Copies()
+    stalls, copies = _Stalls(), _Owned()
     for hit in hits:
-        if hit.role in (*COPIES, *OWNERS, "forward"):
+        if hit.role in WITHIN_TURN:
             copies.take(hit)
         else:
             stalls.take(hit)
@@ -142,6 +146,9 @@ def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
         idle_ns=stalls.idle_ns,
         lost=lost,
         forwards=copies.forwards,
+        samples=copies.samples,
+        sampling_ns=copies.sampling_ns["target"],
+        draft_sampling_ns=copies.sampling_ns["drafter"],
         spans=stalls.spans,
         copies=copies.count,
     )
@@ -198,18 +205,21 @@ class _Stalls:
 
 
 @dataclass
-class _Copies:
-    """Counts copies.
+class _Owned:
+    """Counts copies and sampling by the model they are for.
 
-    A copy while the drafter is at work, or is handed features, is of its tensors; any other is of the target's.
+    What happens while the drafter is at work, or is handed features, is its; all else is the target's.
 
     An asynchronous copy that the backend cannot do falls into the plain one, with the same tensor: counted once.
     """
 
     forwards: int = 0
+    samples: int = 0
+    sampling_ns: Counter[str] = field(default_factory=Counter[str])
     count: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     _within: set[str] = field(default_factory=set[str])
     _same: int | None = None
+    _sampling_since: int | None = None
 
     def take(self, hit: Hit) -> None:
         """One hit, in the order of time."""
@@ -227,10 +237,18 @@ class _Copies:
                 self._same = None
             case "forward", _:
                 self.forwards += not self._within and not hit.left
+            case "sample", _:
+                self._sample(hit, owner)
             case _ if hit.left:
                 self._within.discard(hit.role)
             case _:
                 self._within.add(hit.role)
+
+    def _sample(self, hit: Hit, owner: str) -> None:
+        if hit.left and self._sampling_since is not None:
+            self.sampling_ns[owner] += hit.at_ns - self._sampling_since
+            self.samples += owner == "target"
+        self._sampling_since = None if hit.left else hit.at_ns
 
 
 class _Ring:

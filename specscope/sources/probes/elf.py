@@ -69,7 +69,7 @@ def read_elf(path: str, wanted: Callable[[str], bool], marks: tuple[bytes, ...] 
         with data:
             try:
                 return _read(data, wanted, marks)
-            except struct.error:
+            except (struct.error, OverflowError):
                 raise ValueError(f"{path} is a damaged ELF file") from None
 
 

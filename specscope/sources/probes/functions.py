@@ -13,8 +13,9 @@ from typing import Final, NamedTuple
 class Role(NamedTuple):
     """One thing to see. ``names`` match mangled names, the best first; of each file the first match counts.
 
-    ``tier``: ``cheap`` probes fire a handful of times a cycle, ``auto`` ones 20-60 times (about 1 % of a cycle on an
-    H200), ``dear`` ones hundreds of times (11 %) and only in bursts.
+    ``tier``: ``cheap`` probes fire about a dozen times a cycle, ``dear`` ones dozens to hundreds of times (11 % of a
+    cycle on an H200) and only in bursts. ``step`` ones fire once a token, so that they are armed all the time where
+    nothing is drafted, and in bursts elsewhere.
     """
 
     name: str
@@ -38,7 +39,7 @@ ROLES: Final = (
     Role("accept", "cheap", (rf"_Z25common_speculative_accept{SPEC}it",)),
     Role("forward", "cheap", ("llama_process", "llama_decode")),
     Role("restore", "cheap", ("llama_state_seq_set_data_ext",)),
-    Role("sample", "auto", (r"_Z21common_sampler_sampleP14common_samplerP13llama_contextib",)),
+    Role("sample", "step", (r"_Z21common_sampler_sampleP14common_samplerP13llama_contextib",)),
     Role("copy_async", "dear", ("ggml_backend_tensor_get_async",)),
     Role("copy_2d_async", "dear", ("ggml_backend_tensor_get_2d_async",)),
     Role("copy", "dear", ("ggml_backend_tensor_get",)),
@@ -82,9 +83,9 @@ def method_of(name: str) -> str:
     return match[1].replace("_", "-") if match else ""
 
 
-def roles_up_to(tier: str) -> tuple[str, ...]:
-    """The roles that a program of this tier probes: ``cheap``, or ``auto`` with the cheap ones in it."""
-    kept = ("cheap",) if tier == "cheap" else ("cheap", "auto")
+def roles_of(tier: str, *, drafts: bool) -> tuple[str, ...]:
+    """The roles that are probed all the time: on a server that drafts, or may, those that ``cheap`` names."""
+    kept = ("cheap",) if drafts or tier == "cheap" else ("cheap", "step")
     return tuple(role.name for role in ROLES if role.tier in kept)
 
 

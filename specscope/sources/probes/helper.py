@@ -2,7 +2,8 @@
 
 It takes requests as JSON lines on stdin, and nothing else:
 
-* ``{"do": "trace", "pid": 123, "tier": "cheap" or "auto", "slots": 4, "methods": ["draft-dflash"]}``, once, first;
+* ``{"do": "trace", "pid": 123, "tier": "cheap" or "auto", "slots": 4, "drafts": true,
+  "methods": ["draft-dflash"]}``, once, first;
 * ``{"do": "burst", "threads": [124], "ms": 500}``, any time after.
 
 On stdout come the lines of the bpftrace program (program.py) and its own, which begin with ``#`` and a JSON object:
@@ -22,7 +23,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from specscope.sources.probes.burst import sample_burst
-from specscope.sources.probes.functions import DEAR, NEEDED, method_of, roles_up_to
+from specscope.sources.probes.functions import DEAR, NEEDED, method_of, roles_of
 from specscope.sources.probes.libraries import NotFoundError, find_functions
 from specscope.sources.probes.privileges import RefusedError, caller, check_owner, die_with_parent, give_up_the_rest
 from specscope.sources.probes.program import MAX_SLOTS, write_program
@@ -123,9 +124,10 @@ def _start(found: Found, request: Request) -> subprocess.Popen[bytes]:
     if not found.machine:
         raise RefusedError("the argument registers of this machine are not known")
     pid, slots, tier = int(request["pid"]), int(request["slots"]), str(request["tier"])
+    drafts = request.get("drafts") is not False
     own_namespace = os.stat("/proc/self/ns/pid").st_ino != INIT_PID_NAMESPACE  # noqa: PTH116
-    text = write_program(found, pid=None if own_namespace else pid, slots=slots, tier=tier)
-    told = roles_up_to(tier)
+    text = write_program(found, pid=None if own_namespace else pid, slots=slots, tier=tier, drafts=drafts)
+    told = roles_of(tier, drafts=drafts)
     methods = {str(p.address): method_of(p.function.name) for p in found.roles.get("method", [])}
     _say(
         {
@@ -187,6 +189,9 @@ def _burst(line: str, found: Found, pid: int) -> None:
             "idle_ns": seen.idle_ns,
             "lost": seen.lost,
             "forwards": seen.forwards,
+            "samples": seen.samples,
+            "sampling_ns": seen.sampling_ns,
+            "draft_sampling_ns": seen.draft_sampling_ns,
             "copies": [[owner, size, count] for (owner, size), count in sorted(seen.copies.items())],
             "spans": [[s.kind, s.start_ns - seen.begin_ns, s.length_ns] for s in seen.spans[:SPANS_TOLD]],
         }

@@ -22,9 +22,10 @@ the slots (48 in b11549). Equal to the server's counters in every mode tried (te
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
-from specscope.sources.probes.functions import NEEDED, roles_up_to
+from specscope.sources.probes.functions import NEEDED, roles_of
 
 if TYPE_CHECKING:
     from specscope.sources.probes.libraries import Found, Place
@@ -73,7 +74,7 @@ _ACCEPT: Final = (
 )
 
 
-def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> str:
+def write_program(found: Found, *, pid: int | None, slots: int, tier: str, drafts: bool = True) -> str:
     """The program's text.
 
     Args:
@@ -81,8 +82,9 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> st
         pid: the process as the kernel's first pid namespace counts it; None: do not filter, nothing else maps them.
         slots: how many the server has, 1 to MAX_SLOTS.
         tier: ``cheap`` or ``auto``.
+        drafts: the server drafts, or may.
     """
-    roles = {r: found.roles[r] for r in roles_up_to(tier) if r in found.roles}
+    roles = {r: found.roles[r] for r in roles_of(tier, drafts=drafts) if r in found.roles}
     out = ['BEGIN { printf("ready\\n"); }']
     clauses = [_BEGIN, _RESTORE, *_FORWARD, *_FEATURES, _ACCEPT]
     if "sample" in roles:
@@ -92,7 +94,9 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str) -> st
     for kind, role, condition, body in clauses:
         if role in roles:
             out.append(_clause(kind, roles[role], pid, condition, body))
-    return "\n".join(out)
+    text = "\n".join(out)
+    # bpftrace refuses a map that nothing writes.
+    return text if "sample" in roles else re.sub(r"@[vd][sn]\b", "(uint64)0", text)
 
 
 def _clause(kind: str, places: list[Place], pid: int | None, condition: str, body: str) -> str:

@@ -237,7 +237,7 @@ class TraceLines:
         begin, end = (self._stamp(stamp) for stamp in said["burst"])
         if said["lost"]:
             self._facts.append(self._missed(end, int(said["lost"]), "the burst's ring was full"))
-        rows = [(owner, size, count) for owner, size, count in cast("list[tuple[CopyOwner, int, int]]", said["copies"])]
+        rows: list[tuple[CopyOwner, int, int]] = [(row[0], row[1], row[2]) for row in said["copies"]]
         if rows:
             span = round(end - begin, 4)
             turns = said["forwards"]
@@ -253,6 +253,10 @@ class TraceLines:
                 idle_us=said["idle_ns"] // 1000,
                 waits=said["waits"],
                 submits=said["submits"],
+                forwards=said["forwards"],
+                samples=said["samples"],
+                sampling_us=said["sampling_ns"] // 1000,
+                draft_sampling_us=said["draft_sampling_ns"] // 1000,
                 spans=[(kind, max(0, start) // 1000, length // 1000) for kind, start, length in told],
             )
         )

@@ -131,7 +131,14 @@ class TraceSource:
 
     def _request(self) -> dict[str, object]:
         tier = "cheap" if self._mode == "cheap" else "auto"
-        return {"do": "trace", "pid": self._pid, "slots": self._slots, "methods": list(self._methods), "tier": tier}
+        asked: dict[str, object] = {
+            "do": "trace",
+            "pid": self._pid,
+            "slots": self._slots,
+            "tier": tier,
+            "drafts": bool(self._methods),
+        }
+        return asked | {"methods": list(self._methods)}
 
     def _burst(self, stdin: asyncio.StreamWriter, lines: TraceLines, now: float) -> None:
         """Ask for the dear probes when they are due and there is work to see."""

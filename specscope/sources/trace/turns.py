@@ -26,6 +26,7 @@ class Open:
     features: int | None = None
     first_sample: int | None = None
     cycles: int = 0
+    used: int | None = None
     sampled_before: tuple[int, int] | None = None
     sampled: tuple[int, int] | None = None
 
@@ -38,7 +39,7 @@ class Turns:
     sampling is known when the next forward has told how much was sampled by then.
 
     Attributes:
-        sampling: the sampler is probed.
+        sampling: the sampler is probed; else sampling lasts from the features' end to the last cycle's.
         drafting: the drafter is probed.
         explicit_wait: the server waits for the forward's results before it uses them (builds with ``llama_process``,
             server-context.cpp); in older ones the first use waits, so that the first sampling of a turn takes as
@@ -82,7 +83,7 @@ class Turns:
             return
         self._used(turn, start)
         turn.features = (turn.features or 0) + end - start
-        turn.last = end
+        turn.last = turn.used = end
 
     def sampled(self, start: int, end: int) -> None:
         """The first sampling after a forward was left."""
@@ -145,7 +146,9 @@ class Turns:
             self._done.append((end, fact))
 
     def _sampling(self, turn: Open) -> tuple[int | None, int | None]:
-        if not self.sampling or turn.sampled_before is None:
+        if not self.sampling:
+            return None if turn.used is None or not turn.cycles else turn.last - turn.used, None
+        if turn.sampled_before is None:
             return None, None
         if turn.sampled is None:
             return (turn.first_sample, 1) if turn.first_sample is not None else (0, 0)
