@@ -11,7 +11,6 @@ from probes import usable
 from watched import target, until
 
 from specscope.settings import Settings
-from specscope.sources.probes.functions import roles_up_to
 from specscope.sources.probes.libraries import find_functions
 from specscope.sources.trace.access import HELPER
 
@@ -46,12 +45,11 @@ async def until_traced(pump: Pump) -> None:
 
 
 class Code:
-    """The functions of a server that a trace probes, as its files have them and as they are in its memory."""
+    """The functions of a server that a trace may probe, as its files have them and as they are in its memory."""
 
     def __init__(self, pid: int) -> None:
-        found = find_functions(pid)
         self._memory = Path(f"/proc/{pid}/mem")
-        self._places = {p.function.name: p for role in roles_up_to("auto") for p in found.roles.get(role, [])}
+        self._places = {p.function.name: p for places in find_functions(pid).roles.values() for p in places}
 
     def changed(self) -> set[str]:
         """The functions whose code in memory is not that of the file."""

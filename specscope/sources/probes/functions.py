@@ -13,6 +13,8 @@ from typing import Final, NamedTuple
 class Role(NamedTuple):
     """One thing to see. ``names`` match mangled names, the best first; of each file the first match counts.
 
+    A name with a dot (``.cold``, ``.part.0``) is a piece that the compiler split off a function, and matches none.
+
     ``tier``: ``cheap`` probes fire about a dozen times a cycle, ``dear`` ones dozens to hundreds of times (11 % of a
     cycle on an H200) and only in bursts. ``step`` ones fire once a token, so that they are armed all the time where
     nothing is drafted, and in bursts elsewhere.
@@ -27,15 +29,15 @@ class Role(NamedTuple):
 SPEC: Final = "P18common_speculative"
 
 ROLES: Final = (
-    Role("begin", "cheap", (rf"_Z24common_speculative_begin{SPEC}i.*",)),
+    Role("begin", "cheap", (rf"_Z24common_speculative_begin{SPEC}i[^.]*",)),
     Role("draft", "cheap", (rf"_Z24common_speculative_draft{SPEC}",)),
     Role(
         "method",
         "cheap",
-        (r"_ZN\d+common_speculative_impl_(\w+?)5draftERSt6vectorI31common_speculative_draft_params.*",),
+        (r"_ZN\d+common_speculative_impl_(\w+?)5draftERSt6vectorI31common_speculative_draft_params[^.]*",),
         each=True,
     ),
-    Role("features", "cheap", (rf"_Z26common_speculative_process{SPEC}.*",)),
+    Role("features", "cheap", (rf"_Z26common_speculative_process{SPEC}[^.]*",)),
     Role("accept", "cheap", (rf"_Z25common_speculative_accept{SPEC}it",)),
     Role("forward", "cheap", ("llama_process", "llama_decode")),
     Role("restore", "cheap", ("llama_state_seq_set_data_ext",)),
@@ -57,7 +59,7 @@ MARKS: Final = (b"common_speculative_draft", b"llama_decode", b"ggml_backend_sch
 
 _PATTERNS: Final = tuple((role, tuple(re.compile(p + r"\Z") for p in role.names)) for role in ROLES)
 _METHOD: Final = next(patterns[0] for role, patterns in _PATTERNS if role.name == "method")
-_ANY: Final = re.compile("|".join(f"(?:{p})" for role in ROLES for p in role.names) + r"\Z")
+_ANY: Final = re.compile(rf"(?:{'|'.join(p for role in ROLES for p in role.names)})\Z")
 
 
 def wanted(name: str) -> bool:
