@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 Side: TypeAlias = Literal["device", "host", "unknown"]
 
-MIN_TURNS: Final = 10
-"""Turns before copies are judged: a request's first and last ones have other rows than the rest."""
+MIN_TURNS: Final = 3
+"""Turns before copies are judged. They are counted over whole turns, but a request's first and last ones have other
+rows than the rest."""
 
 EACH_TURN: Final = 0.5
 """Copies a turn from which on a path is taken for the one in use. The usual one has at least one copy each turn; what

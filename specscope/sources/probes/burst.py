@@ -78,9 +78,12 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class Seen:
-    """What one burst saw. ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room.
+    """What one burst saw.
 
-    ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards`` and ``samples``: of the target.
+    ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room.
+
+    ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards`` and ``samples`` are the target's,
+    in whole turns, as are the copies.
     """
 
     begin_ns: int
@@ -116,22 +119,32 @@ def sample_burst(roles: dict[str, list[Place]], threads: list[int], seconds: flo
         for ring in rings:
             ring.set(enabled=False)
         end = time.monotonic_ns()
-        for ring in rings:
-            more, missed = ring.read()
-            hits += more
-            lost += missed
+        written = [ring.written() for ring in rings]
+    # Read when all are disarmed: until then every hit still costs the server its 5 us.
+    for ring, data in zip(rings, written, strict=True):
+        more, missed = ring.read(data)
+        hits += more
+        lost += missed
     return judge(sorted(hits), begin, end, lost)
 
 
 def probed_roles(roles: dict[str, list[Place]]) -> list[str]:
-    """The roles to arm: the device's own wait is within every other, so that one of them is enough."""
+    """The roles to arm, those that fire most often last: they are disarmed in the opposite order.
+
+    The kernel takes 60-100 ms to disarm each, one after the other. Of waits, the device's own is within every
+    other, so that one of them is enough.
+    """
     wait = "device_wait" if "device_wait" in roles else "wait"
-    return [r for r in (wait, "submit", "launch", *WITHIN_TURN) if r in roles]
+    hottest_last = ("forward", *OWNERS, "launch", "submit", "sample", *reversed(COPIES), wait)
+    return [r for r in hottest_last if r in roles]
 
 
 def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
     """Add up waits, copies, and the time the device had nothing to do: from the end of a wait to the next submit."""
     stalls, copies = _Stalls(), _Owned()
+    first = next((hit for hit in hits if hit.role in OWNERS), None)
+    if first is not None and first.left:
+        copies.within.add(first.role)
     for hit in hits:
         if hit.role in WITHIN_TURN:
             copies.take(hit)
@@ -206,7 +219,7 @@ class _Stalls:
 
 @dataclass
 class _Owned:
-    """Counts copies and sampling by the model they are for.
+    """Counts copies and sampling by the model they are for, over whole turns: from forward to forward of the target.
 
     What happens while the drafter is at work, or is handed features, is its; all else is the target's.
 
@@ -217,38 +230,53 @@ class _Owned:
     samples: int = 0
     sampling_ns: Counter[str] = field(default_factory=Counter[str])
     count: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
-    _within: set[str] = field(default_factory=set[str])
+    within: set[str] = field(default_factory=set[str])
+    _turn: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    _turn_samples: int = 0
+    _turn_ns: Counter[str] = field(default_factory=Counter[str])
+    _begun: bool = False
     _same: int | None = None
     _sampling_since: int | None = None
 
     def take(self, hit: Hit) -> None:
         """One hit, in the order of time."""
-        owner = "drafter" if self._within else "target"
+        owner = "drafter" if self.within else "target"
         match hit.role, hit.arguments:
             case "copy_async", (_, tensor, _, _, size, _):
-                self.count[owner, size] += 1
+                self._turn[owner, size] += 1
                 self._same = tensor
             case "copy_2d_async", (_, tensor, _, _, size, times):
-                self.count[owner, size * times] += 1
+                self._turn[owner, size * times] += 1
                 self._same = tensor
             case "copy", (tensor, _, _, size, _, _):
                 if tensor != self._same:
-                    self.count[owner, size] += 1
+                    self._turn[owner, size] += 1
                 self._same = None
             case "forward", _:
-                self.forwards += not self._within and not hit.left
+                if not self.within and not hit.left:
+                    self._next_turn()
             case "sample", _:
                 self._sample(hit, owner)
             case _ if hit.left:
-                self._within.discard(hit.role)
+                self.within.discard(hit.role)
             case _:
-                self._within.add(hit.role)
+                self.within.add(hit.role)
 
     def _sample(self, hit: Hit, owner: str) -> None:
         if hit.left and self._sampling_since is not None:
-            self.sampling_ns[owner] += hit.at_ns - self._sampling_since
-            self.samples += owner == "target"
+            self._turn_ns[owner] += hit.at_ns - self._sampling_since
+            self._turn_samples += owner == "target"
         self._sampling_since = None if hit.left else hit.at_ns
+
+    def _next_turn(self) -> None:
+        """A turn has ended: count what was in it, if its begin was seen."""
+        if self._begun:
+            self.forwards += 1
+            self.samples += self._turn_samples
+            self.count += self._turn
+            self.sampling_ns += self._turn_ns
+        self._begun = True
+        self._turn, self._turn_ns, self._turn_samples = Counter(), Counter(), 0
 
 
 class _Ring:
@@ -276,14 +304,16 @@ class _Ring:
         for descriptor in self._descriptors:
             fcntl.ioctl(descriptor, _ENABLE if enabled else _DISABLE, 0)
 
-    def read(self) -> tuple[list[Hit], int]:
-        """The hits in the ring, and how many found no room there."""
+    def written(self) -> bytes:
+        """All that lies in the ring."""
         size = _PAGES * mmap.PAGESIZE
         head, tail = _POSITIONS.unpack_from(self._map, _POSITIONS_AT)
         data = self._map[mmap.PAGESIZE :]
-        if tail % size + head - tail > size:
-            data += data
-        data = data[tail % size : tail % size + head - tail]
+        start, length = tail % size, head - tail
+        return (data + data if start + length > size else data)[start : start + length]
+
+    def read(self, data: bytes) -> tuple[list[Hit], int]:
+        """The hits in what was written, and how many found no room there."""
         hits: list[Hit] = []
         lost = 0
         for kind, at in _records(data):

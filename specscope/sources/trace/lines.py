@@ -28,6 +28,17 @@ if TYPE_CHECKING:
 
 _LOST: Final = re.compile(r"[Ll]ost (\d+) events")
 _NS: Final = 1_000_000_000
+
+FIRST_TURN_S: Final = 0.5
+"""Taken for the length of a turn before one was seen."""
+
+QUIET_TURNS: Final = 3
+"""A turn that is followed by nothing for so many times its length was the last before a pause."""
+
+DROP_S: Final = 3.0
+DROP_TURNS: Final = 20
+"""A draft that was not verified for so long, and as many turns, will not be: its request was cancelled. Earlier
+would take a server that was held up (a swapped model, a busy machine) for one that gave up."""
 _SLOTS: Final = 65_535
 
 Mode = Literal["cheap", "auto", "full"]
@@ -66,6 +77,7 @@ class TraceLines:
     _turns: Turns = field(default_factory=lambda: Turns(sampling=False, drafting=False, explicit_wait=True))
     _methods: dict[int, str] = field(default_factory=dict[int, str])
     _pending: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
+    turn_s: float = FIRST_TURN_S
     _restored: set[int] = field(default_factory=set[int])
     _ends: list[float] = field(default_factory=list[float])
     _facts: list[Event] = field(default_factory=list["Event"])
@@ -93,11 +105,14 @@ class TraceLines:
         return facts
 
     def settle(self, now: float) -> list[Event]:
-        """Nothing has come for a while: the last turn has ended, and a draft still open will not be verified."""
-        self._turns.settle()
-        self._tell_turns()
-        for slot in list(self._pending):
-            self._drop(slot, now)
+        """Nothing has come for a while: tell the last turn, and give up drafts that were not verified long after."""
+        quiet_s = 0.0 if self.last_at is None else now - self.last_at
+        if quiet_s > QUIET_TURNS * self.turn_s:
+            self._turns.settle()
+            self._tell_turns()
+        if quiet_s > max(DROP_S, DROP_TURNS * self.turn_s):
+            for slot in list(self._pending):
+                self._drop(slot, now)
         facts, self._facts = self._facts, []
         return facts
 
@@ -199,6 +214,7 @@ class TraceLines:
 
     def _tell_turns(self) -> None:
         for end, turn in self._turns.take():
+            self.turn_s = turn.whole_us / 1e6
             self._facts.append(msgspec.structs.replace(turn, at=self._stamp(end), target=self.target))
 
     # --- the helper's own lines ---------------------------------------------------------------------------------

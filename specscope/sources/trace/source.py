@@ -17,11 +17,15 @@ if TYPE_CHECKING:
     from specscope.sources.source import Clock, Emit
     from specscope.sources.trace.lines import Mode
 
+BURST_TURNS: Final = 6
+LONGEST_BURST_S: Final = 1.5
+"""A burst covers so many turns, if they are not too long: copies are counted over whole turns."""
+
 READ_EVERY_S: Final = 0.03
 """Between reads: waking up for every line would cost 2 % of a core at 100 cycles a second, this 0.4 %."""
 
 QUIET_S: Final = 0.3
-"""Without a line for so long, the last turn has ended. Its cycles have been told before."""
+"""Without a line for so long, it is looked whether a turn has ended or a draft was given up."""
 
 ARM_TIMEOUT_S: Final = 30.0
 """bpftrace compiles for one to five seconds of CPU; on a machine whose cores are all busy it takes longer."""
@@ -104,7 +108,7 @@ class TraceSource:
             return
         self._ask(stdin, self._request())
         began = self._clock.now()
-        rest, attached, settled = b"", False, True
+        rest, attached = b"", False
         while True:
             try:
                 data = await asyncio.wait_for(stdout.read(CHUNK), QUIET_S)
@@ -114,10 +118,8 @@ class TraceSource:
             if data == b"":
                 return
             if data:
-                settled = False
                 rest = _read(lines, rest + data, now, emit)
-            elif not settled:
-                settled = True
+            else:
                 _tell(lines.settle(now), emit)
             if attached:
                 self._burst(stdin, lines, now)
@@ -149,6 +151,7 @@ class TraceSource:
             return
         if lines.last_at is None or now - lines.last_at > QUIET_S or lines.forwards == self._forwards:
             return
+        length = min(LONGEST_BURST_S, max(length, BURST_TURNS * lines.turn_s))
         self._burst_at, self._forwards = now, lines.forwards
         threads = list(lines.threads)[-2:]
         self._ask(stdin, {"do": "burst", "threads": threads, "ms": int(length * 1000)})
