@@ -59,7 +59,7 @@ def test_copies_that_show_the_device_outweigh_the_flag() -> None:
 def test_copies_that_do_not_tell_leave_it_to_the_flag() -> None:
     untold = b.copies(2.0, [TARGET_LOGITS], turns=75)
     assert next(iter(evidence(found(RULE, ON_HOST, *MODELS, untold)))) == "flag"
-    too_few = b.copies(2.0, [TARGET_LOGITS, TOP], turns=5)
+    too_few = b.copies(2.0, [TARGET_LOGITS, TOP], turns=2)
     assert next(iter(evidence(found(RULE, ON_HOST, *MODELS, too_few)))) == "flag"
 
 

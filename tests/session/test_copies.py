@@ -248,7 +248,7 @@ def test_on_a_cpu_backend_the_path_is_that_of_the_code() -> None:
 
 
 def test_a_few_turns_tell_no_path() -> None:
-    few = copied(("target", 3_145_728, 9), ("drafter", 40, 288), turns=9)
+    few = copied(("target", 3_145_728, 2), ("drafter", 40, 64), turns=2)
     assert sides(path_of(*few)) == ("unknown", "unknown", "unknown")
     more = b.copies(3.0, [("target", 3_145_728, 1), ("drafter", 40, 32)], turns=1)
     assert sides(path_of(*few, more)) == ("device", "host", "exact")
