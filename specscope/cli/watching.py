@@ -122,7 +122,7 @@ async def _attached(
         views = pump.session().targets
         if len(views) == len(targets) and all(_settled(v) for v in views):
             break
-        if waited > ATTACH_WAIT_S or (waited > REACH_WAIT_S and all(v.server in UNREACHED for v in views)):
+        if waited > ATTACH_WAIT_S or (waited > REACH_WAIT_S and not any(_answers(v) for v in views)):
             break
         await asyncio.sleep(LOOK_S)
 
@@ -166,6 +166,11 @@ def _watching(view: Target) -> str:
         return f"watching {view.url} ({view.tier})"
     hints = [s.hint for s in view.sources if s.name == "http" and s.hint]
     return f"watching {view.url} ({view.server})" + "".join(f": {w}" for w in (view.server_detail, *hints) if w)
+
+
+def _answers(view: Target) -> bool:
+    """Whether something is there. A server is looked into as soon as it has answered, and called ready after that."""
+    return view.server not in UNREACHED or (view.server == "unknown" and view.process is not None)
 
 
 def _settled(view: Target) -> bool:
