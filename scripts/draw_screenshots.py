@@ -23,6 +23,11 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("ngram-120x40", "ngram", (120, 40), ()),
     ("none-120x40", "none", (120, 40), ()),
     ("speculation-off-120x40", "speculation_off", (120, 40), ()),
+    ("traced-120x40", "h200_dflash", (120, 40), ()),
+    ("traced-80x24", "h200_dflash", (80, 24), ()),
+    ("traced-top-k-0-200x60", "h200_top_k_0", (200, 60), ()),
+    ("time-120x40", "h200_host_argmax", (120, 40), ("3",)),
+    ("time-80x24", "h200_top_k_0", (80, 24), ("3",)),
 )
 
 
