@@ -94,6 +94,12 @@ async def streaming(server: LabServer, out: Path) -> AsyncGenerator[Stream]:
         await until(lambda: alive(family) == [], "nothing left of it")
 
 
+def _open_pipes() -> list[str]:
+    """Of this process."""
+    links = [str(link.readlink()) for link in Path("/proc/self/fd").iterdir() if link.is_symlink()]
+    return sorted(link for link in links if link.startswith("pipe:"))
+
+
 def _is_probed(code: Code) -> bool:
     return all(any(wanted in name for name in code.changed()) for wanted in SEEN_OF_A_CYCLE)
 
@@ -136,6 +142,20 @@ async def test_leaving_a_watch_leaves_nothing_behind(spec: ServerSpec) -> None:
             assert [p.name() for p in family[1:]] == ["bpftrace"]
         await until(lambda: code.changed() == set(), "the server's code as it was")
         assert alive(family) == []
+
+
+async def test_a_helper_that_does_not_listen_is_killed(spec: ServerSpec, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(source, "END_S", 3.0)
+    async with LabServer(spec) as server:
+        code, before = Code(server.pid), _open_pipes()
+        async with watch(server, TRACED) as pump:
+            await until_traced(pump)
+            (helper,) = helpers_of(os.getpid())
+            family = with_children([helper])
+            helper.suspend()
+        assert _open_pipes() == before
+        await until(lambda: alive(family) == [], "no process left")
+        await until(lambda: code.changed() == set(), "the server's code as it was")
 
 
 async def test_a_server_beside_that_runs_the_same_library_gets_its_code_back_too(spec: ServerSpec) -> None:

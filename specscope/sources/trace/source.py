@@ -31,7 +31,9 @@ ARM_TIMEOUT_S: Final = 30.0
 """bpftrace compiles for one to five seconds of CPU; on a machine whose cores are all busy it takes longer."""
 
 RETRY_S: Final = 10.0
-END_S: Final = 2.0
+END_S: Final = 4.0
+"""The kernel takes the probes off one by one while bpftrace ends: 1.5 s on an idle machine of two cores."""
+
 CHUNK: Final = 1 << 16
 
 
@@ -192,9 +194,16 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.wait_for(process.wait(), END_S)
+        await asyncio.wait_for(_ended(process), END_S)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             process.kill()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(process.wait(), END_S)
+            await asyncio.wait_for(_ended(process), END_S)
+
+
+async def _ended(process: asyncio.subprocess.Process) -> None:
+    """Wait for the helper, and until bpftrace, which writes into the same pipe, has closed it too."""
+    if process.stdout is not None:
+        await process.stdout.read()
+    await process.wait()
