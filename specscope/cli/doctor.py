@@ -60,7 +60,8 @@ def _report(view: Target) -> None:
         _line(level, f"{source.name}{tier}: {source.detail}" + (f" -> {source.hint}" if source.hint else ""))
     _line("INFO", f"cycles are seen at tier: {view.tier}")
     if view.tier not in ("cycles", "trace"):
-        _line("INFO", "to see every cycle exactly: start the server with LLAMA_TRACE=1 in its environment")
+        _line("INFO", "to see every cycle exactly: start the server with LLAMA_TRACE=1 in its environment,")
+        _line("INFO", "or trace it, which also shows where its time goes: as root, with bpftrace installed")
 
 
 def _build(view: Target) -> None:

@@ -71,6 +71,8 @@ def _row(source: SourceView, frame: Frame, ink: Ink, width: int) -> Line:
         line.add(f" {told}", ink.muted).add(f"; {missing}" if missing not in told else "", ink.text)
     elif source.detail:
         line.add(f" {source.detail}", ink.muted)
-    if source.hint and line.cells < width:
-        line.add(f"  > {source.hint}", ink.text)
+    # Where a trace tells every cycle, the log has no more to give.
+    hint = "" if source.name == "log" and frame.target is not None and frame.target.tier == "trace" else source.hint
+    if hint and line.cells < width:
+        line.add(f"  > {hint}", ink.text)
     return line
