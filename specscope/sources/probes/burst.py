@@ -1,9 +1,9 @@
 """The dear probes, armed for a moment: every wait for the device, every submit and every copy, stamped by the kernel.
 
 These fire dozens to hundreds of times a cycle (11 % of it on an H200), so that they must come and go quickly. bpftrace
-compiles its program for one to five seconds of CPU at each start; perf_event_open arms the same uprobes in milliseconds,
-and what it armed ends with its descriptors, however the process ends. Format: perf_event_open(2), linux/perf_event.h,
-asm/perf_regs.h; aarch64 by table and untested.
+compiles its program for one to five seconds of CPU at each start. perf_event_open arms the same uprobes in
+milliseconds, and what it armed ends with its descriptors, however the process ends. Format: perf_event_open(2),
+linux/perf_event.h, asm/perf_regs.h; aarch64 by table and untested.
 """
 
 from __future__ import annotations
@@ -18,11 +18,12 @@ import struct
 import time
 from typing import TYPE_CHECKING, Final
 
-from specscope.sources.probes.hits import COPIES, OWNERS, Hit, Seen, judge
+from specscope.sources.probes.hits import COPIES, OWNERS, Hit, judge
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from specscope.sources.probes.hits import Seen
     from specscope.sources.probes.libraries import Place
 
 ENTRY_ONLY: Final = (*COPIES, "launch", "forward")
