@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from specscope.session.state import Anatomy, BackendPath, CopyRow, Stalls, Target, TraceView
+    from specscope.session.state import Target
+    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, Stalls, TraceView
 
 Json = dict[str, Any]
 

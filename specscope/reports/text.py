@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding, Rule
-    from specscope.session.state import CopyRow, Evidence, Session, Target
+    from specscope.session.state import Evidence, Session, Target
+    from specscope.session.turn_state import CopyRow
 
 MARKS: Final[dict[Evidence, str]] = {
     "exact": "=",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from math import floor
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.state import Anatomy, Parts
+from specscope.session.turn_state import Anatomy, Parts
 from specscope.session.window import WINDOW_S
 
 if TYPE_CHECKING:

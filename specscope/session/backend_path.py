@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from specscope.session.copies import FLOAT, TOP_MOST, readings
-from specscope.session.state import BackendPath
+from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from specscope.events.trace import CopyOwner
     from specscope.flags import ServerFlags
     from specscope.session.copies import Reading, Shapes
-    from specscope.session.state import Config, CopyRow, Evidence
+    from specscope.session.state import Config, Evidence
+    from specscope.session.turn_state import CopyRow
 
 Side: TypeAlias = Literal["device", "host", "unknown"]
 

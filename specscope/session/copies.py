@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from specscope.session.state import CopyRow
+from specscope.session.turn_state import CopyRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -10,16 +10,18 @@ from specscope.session.backend_path import MIN_TURNS, estimated_path, traced_pat
 from specscope.session.copies import copy_rows, shapes_of, turns_in
 from specscope.session.estimate import estimate, on_device
 from specscope.session.stalls import stalls_of
-from specscope.session.state import PollView, Target, Totals, TraceView
+from specscope.session.state import PollView, Target, Totals
 from specscope.session.tally import PositionRate
+from specscope.session.turn_state import TraceView
 
 if TYPE_CHECKING:
     from specscope.events import Tier, TraceStarted
     from specscope.session.copies import Shapes
     from specscope.session.referee import RefereeBook
-    from specscope.session.state import Anatomy, BackendPath, Config, CopyRow, Evidence, Rates
+    from specscope.session.state import Config, Evidence, Rates
     from specscope.session.tally import Tally
     from specscope.session.target_fold import TargetFold
+    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow
 
 
 def derive_target(fold: TargetFold) -> Target:

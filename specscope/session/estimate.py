@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.anatomy import fit
-from specscope.session.state import Anatomy, Parts
+from specscope.session.turn_state import Anatomy, Parts
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

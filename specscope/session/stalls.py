@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.state import Burst, Stalls
+from specscope.session.turn_state import Burst, Stalls
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

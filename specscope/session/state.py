@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from specscope.session.turn_state import BackendPath
+
 if TYPE_CHECKING:
     from specscope.events import (
         Json,
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     )
     from specscope.flags import ServerFlags
     from specscope.session.tally import PositionRate
+    from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
 
 Evidence: TypeAlias = Literal["exact", "unconfirmed", "parted", "polled", "counted", "estimated", "unknown"]
 """How a number is known.
@@ -243,119 +246,6 @@ class PollView:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class Parts:
-    """Where the milliseconds of one turn of the server's loop go; they do not overlap and sum up to ``whole_ms``.
-
-    A turn serves one cycle of each busy slot. None: not seen apart, so within ``other_ms``; 0: it did not happen.
-    ``wait_ms`` is the device's time for verifying as far as the server's thread waits for it; on a CPU backend the
-    computing is in ``submit_ms``. ``draft_sampling_ms`` is the part of ``draft_ms`` that is sampling on the host.
-    """
-
-    whole_ms: float
-    draft_ms: float | None
-    submit_ms: float | None
-    wait_ms: float | None
-    features_ms: float | None
-    sampling_ms: float | None
-    other_ms: float
-    draft_sampling_ms: float | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Anatomy:
-    """The parts of a turn, averaged over the latest window of decoding, and per second before.
-
-    Attributes:
-        evidence: ``exact`` when traced, ``estimated`` without a trace; ``basis`` says by what.
-        parts: means per turn with a cycle (on a server that does not draft: per plain step).
-        turns: how many; ``cycles``: of all slots; ``span_s``: time they took. An estimate has the cycles that it
-            rests on, and no turns.
-        samples: tokens sampled from the target in them; None: not probed.
-        seconds: (second since the epoch, turns in it, parts), oldest first.
-        asynchronous: graphs run on a device; False: within the submit (CPU); None: unknown.
-    """
-
-    evidence: Evidence
-    basis: str
-    parts: Parts
-    turns: int
-    cycles: int
-    span_s: float
-    seconds: tuple[tuple[float, int, Parts], ...] = ()
-    asynchronous: bool | None = None
-    samples: int | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class CopyRow:
-    """Copies of one size from the backends to host memory. ``meaning`` is empty when the size is not explained."""
-
-    owner: Literal["target", "drafter"]
-    bytes_each: int
-    per_turn: float
-    meaning: str = ""
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class BackendPath:
-    """Where tokens are chosen, and what says so, in words."""
-
-    draft: Literal["device", "host", "unknown"] = "unknown"
-    target: Literal["device", "host", "unknown"] = "unknown"
-    draft_why: str = ""
-    target_why: str = ""
-    evidence: Evidence = "unknown"
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Burst:
-    """What the dear probes saw in one burst. ``at`` is its end, ``span_s`` the time in it that the server was at work.
-
-    ``waiting``: share of the time that the server's thread waited for the device; ``idle``: share that the device
-    had nothing to do because the host had not submitted yet.
-    """
-
-    at: float
-    span_s: float
-    waiting: float
-    idle: float
-    waits_per_cycle: float | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Stalls:
-    """Stalls between CPU and GPU, from bursts of ``burst_s`` in every ``every_s``; oldest burst first."""
-
-    bursts: tuple[Burst, ...]
-    burst_s: float | None = None
-    every_s: float | None = None
-
-    @property
-    def waiting(self) -> float:
-        """Share of time waited for the device, over all bursts kept."""
-        return sum(b.waiting * b.span_s for b in self.bursts) / sum(b.span_s for b in self.bursts)
-
-    @property
-    def idle(self) -> float:
-        """Share of time that the device waited for the host, over all bursts kept."""
-        return sum(b.idle * b.span_s for b in self.bursts) / sum(b.span_s for b in self.bursts)
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class TraceView:
-    """What is traced: ``mode`` cheap, auto or full, and the functions that this build lacks.
-
-    ``asynchronous``: graphs run on a device; False: within the submit (CPU); None: unknown.
-    """
-
-    mode: str
-    missing: tuple[str, ...] = ()
-    burst_s: float | None = None
-    burst_every_s: float | None = None
-    asynchronous: bool | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class Target:
     """One watched server. ``by_method``: (drafting method, cycles, drafted, accepted), where a trace tells it."""
 
@@ -380,7 +270,7 @@ class Target:
     by_method: tuple[tuple[str, int, int, int], ...] = ()
     anatomy: Anatomy | None = None
     copies: tuple[CopyRow, ...] = ()
-    backend_path: BackendPath = BackendPath()
+    backend_path: BackendPath = field(default_factory=BackendPath)
     stalls: Stalls | None = None
     trace: TraceView | None = None
     stacks: StacksSampled | None = None

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     )
     from specscope.session.cycle_book import CycleBook
     from specscope.session.request import Request
-    from specscope.session.state import Burst
+    from specscope.session.turn_state import Burst
 
 COPIES_KEPT: Final = 10
 """Seconds of copies that are averaged."""

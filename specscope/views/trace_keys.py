@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from specscope.session.state import Anatomy, BackendPath, Stalls, Target
+    from specscope.session.state import Target
+    from specscope.session.turn_state import Anatomy, BackendPath, Stalls
 
 
 def traced_key(target: Target) -> object:

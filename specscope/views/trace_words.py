@@ -9,7 +9,8 @@ from specscope.views.figures import MARKS, data_size, span, whole
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specscope.session.state import Anatomy, BackendPath, CopyRow, SourceView, Stalls, Target, TraceView
+    from specscope.session.state import SourceView, Target
+    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, Stalls, TraceView
 
 SOURCE: Final = "trace"
 """The name of the source that traces."""

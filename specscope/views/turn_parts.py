@@ -9,7 +9,7 @@ from specscope.views.figures import MARKS, decimal
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specscope.session.state import Anatomy, Parts
+    from specscope.session.turn_state import Anatomy, Parts
 
 PARTS: Final = 6
 VERIFY, SAMPLING, OTHER = 2, 4, 5

@@ -16,7 +16,7 @@ from specscope import events as ev
 from specscope.session.anatomy import SECONDS_KEPT, AnatomyBook, fit
 
 if TYPE_CHECKING:
-    from specscope.session.state import Anatomy, Parts
+    from specscope.session.turn_state import Anatomy, Parts
 
 H200 = {
     "draft_us": 3_400,

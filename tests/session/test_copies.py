@@ -12,7 +12,7 @@ from specscope.session.state import Config
 
 if TYPE_CHECKING:
     from specscope import events as ev
-    from specscope.session.state import BackendPath, CopyRow
+    from specscope.session.turn_state import BackendPath, CopyRow
 
 TARGET = b.model(n_vocab=49_152, n_embd=4096, n_layer=32)
 DRAFTER = b.model("drafter", arch="dflash", n_embd=4096, n_layer=5, block_size=16)

@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from specscope import events as ev
-    from specscope.session.state import Anatomy
+    from specscope.session.turn_state import Anatomy
 
 FOUND = [b.found(), b.attached("log", "cycles")]
 H200 = [(2.9, 29, 98.509), (6.0, 238, 735.479), (9.5, 445, 1398.256), (40.5, 986, 3366.887)]

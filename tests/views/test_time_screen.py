@@ -11,7 +11,7 @@ import traced
 from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
 from screens import painted, rows, running, text
 
-from specscope.session.state import BackendPath, CopyRow, Stalls
+from specscope.session.turn_state import BackendPath, CopyRow, Stalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,7 @@ import traced
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specscope.session.state import Parts
+from specscope.session.turn_state import Parts
 from specscope.views import figures, turn_parts
 from specscope.views.ink import ink_from
 from specscope.views.themes import DARK
@@ -19,7 +19,7 @@ from specscope.views.widgets.flow import flow, rows_of_cells
 from specscope.views.widgets.part_bar import cells_of, part_bar
 
 if TYPE_CHECKING:
-    from specscope.session.state import Anatomy
+    from specscope.session.turn_state import Anatomy
 
 MS = st.floats(min_value=0, max_value=1e4, allow_nan=False)
 

@@ -6,7 +6,7 @@ import traced
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specscope.session.state import Parts
+from specscope.session.turn_state import Parts
 from specscope.views.ink import ink_from
 from specscope.views.themes import DARK
 from specscope.views.widgets.second_axis import axis_row, columns_of

@@ -10,7 +10,8 @@ import facts
 from feeds import TracedFeed
 
 from specscope import events as ev
-from specscope.session.state import Anatomy, BackendPath, Burst, CopyRow, Parts, SourceView, Stalls, TraceView
+from specscope.session.state import SourceView
+from specscope.session.turn_state import Anatomy, BackendPath, Burst, CopyRow, Parts, Stalls, TraceView
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

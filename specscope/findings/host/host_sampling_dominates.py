@@ -21,7 +21,8 @@ from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Finding
-    from specscope.session.state import Anatomy, Target
+    from specscope.session.state import Target
+    from specscope.session.turn_state import Anatomy
     from specscope.settings import Profile
 
 MIN_TURNS: Final = 50

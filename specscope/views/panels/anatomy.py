@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from specscope.session.state import Anatomy as TurnAnatomy
     from specscope.session.state import Target
+    from specscope.session.turn_state import Anatomy as TurnAnatomy
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.turn_parts import Part

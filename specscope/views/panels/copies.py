@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from specscope.session.state import CopyRow
+    from specscope.session.turn_state import CopyRow
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line

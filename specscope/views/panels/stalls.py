@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.style import Style
 
-    from specscope.session.state import Burst
+    from specscope.session.turn_state import Burst
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line

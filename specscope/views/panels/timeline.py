@@ -26,7 +26,8 @@ from specscope.views.widgets.second_axis import (
 from specscope.views.widgets.turn_strip import Scale, scale_top, strip_rows
 
 if TYPE_CHECKING:
-    from specscope.session.state import Anatomy, Target
+    from specscope.session.state import Target
+    from specscope.session.turn_state import Anatomy
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line

@@ -18,7 +18,7 @@ from specscope.views.widgets.second_axis import PAUSE
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from specscope.session.state import Parts
+    from specscope.session.turn_state import Parts
     from specscope.views.ink import Ink
 
 GROUND: Final = PARTS
