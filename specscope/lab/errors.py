@@ -15,6 +15,18 @@ class DemoMissingError(LabError):
         self.package = package
 
 
+class UnwritableError(LabError):
+    """The models can be written nowhere. ``cache`` and ``temporary`` say why, for both places tried."""
+
+    def __init__(self, cache: Exception, temporary: OSError) -> None:
+        super().__init__(
+            f"the lab's models cannot be written to its cache ({cache}) nor to a temporary directory ({temporary}): "
+            "set XDG_CACHE_HOME or TMPDIR to a directory that can be written"
+        )
+        self.cache = cache
+        self.temporary = temporary
+
+
 class SpecError(LabError):
     """A server specification that no server could run."""
 

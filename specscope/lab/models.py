@@ -1,16 +1,23 @@
 """Where the lab's models are, built on first use.
 
 Files live in ``$XDG_CACHE_HOME`` (else ``~/.cache``) under ``specscope/lab-<format>``. They are deterministic
-and appear under their final name only when complete, so any number of builders may run at once.
+and appear under their final name only when complete, so any number of builders may run at once. Where that
+directory cannot be written (a read-only home, one of another user), they live in a temporary one for as long as
+this process.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import shutil
+import tempfile
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from specscope.lab.errors import UnwritableError
 from specscope.lab.families import SHAPES, architecture, fill
 from specscope.lab.gguf_writer import GgufFile, written_atomically
 
@@ -49,9 +56,28 @@ def model_path(spec: ModelSpec) -> Path:
 
     Raises:
         DemoMissingError: It has to be built, and ``gguf`` or ``numpy`` is not installed.
-        OSError: The cache directory cannot be written.
+        UnwritableError: It can be written neither to the cache nor to a temporary directory.
     """
-    path = cache_dir() / spec.file_name
+    try:
+        return _built(cache_dir(), spec)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a user without a home
+        first = error
+    try:
+        return _built(_temporary_dir(), spec)
+    except OSError as error:
+        raise UnwritableError(first, error) from error
+
+
+@cache
+def _temporary_dir() -> Path:
+    """Returns a directory that is removed when this process ends."""
+    path = tempfile.mkdtemp(prefix="specscope-models-")
+    atexit.register(shutil.rmtree, path, ignore_errors=True)
+    return Path(path)
+
+
+def _built(directory: Path, spec: ModelSpec) -> Path:
+    path = directory / spec.file_name
     if not path.exists():
         with written_atomically(path) as part:
             file = GgufFile(part, architecture(spec.family), SHAPES[spec.size].weights)

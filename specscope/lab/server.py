@@ -96,7 +96,8 @@ class LabServer:
             ServerDiedError: The process ended; the text has the end of its log.
             ServerSlowError: It did not answer in time, and was stopped.
             DemoMissingError: A package that builds models is not installed.
-            OSError: The log or a model cannot be written, or the program not started.
+            UnwritableError: A model cannot be written.
+            OSError: The log cannot be written, or the program not started.
         """
         for attempt in range(PORT_ATTEMPTS):
             port = self.spec.port or _free_port(self.spec.host)

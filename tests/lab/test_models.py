@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Never
 
 import pytest
 
-from specscope.lab.errors import DemoMissingError
+from specscope.lab import models
+from specscope.lab.errors import DemoMissingError, UnwritableError
 from specscope.lab.gguf_writer import written_atomically
 from specscope.lab.models import ModelSpec, cache_dir, model_path
 from specscope.lab.vocabulary import lab_vocabulary
@@ -70,6 +71,35 @@ def test_builders_at_once_leave_whole_models_and_nothing_else(empty_cache: Path)
         paths = set(pool.map(model_path, specs))
     assert set(cache_dir().iterdir()) == paths
     assert len(paths) == len(FAMILIES)
+
+
+def test_where_the_cache_cannot_be_written_a_temporary_directory_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()  # the tests may run as root, who may write to any directory
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    path = model_path(ModelSpec("target"))
+    assert path.read_bytes().startswith(b"GGUF")
+    assert tmp_path not in path.parents
+    assert model_path(ModelSpec("target")) == path
+    assert model_path(ModelSpec("dflash")).parent == path.parent
+
+
+def test_a_model_that_can_be_written_nowhere_is_one_message(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+    monkeypatch.setattr(models, "_temporary_dir", lambda: tmp_path / "file")
+    with pytest.raises(UnwritableError, match=r"XDG_CACHE_HOME or TMPDIR"):
+        model_path(ModelSpec("target"))
+
+
+def test_a_user_without_a_home(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nowhere() -> Never:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setattr(models.Path, "home", nowhere)
+    assert model_path(ModelSpec("target")).exists()
 
 
 def test_a_build_that_fails_leaves_no_file(tmp_path: Path) -> Never:
