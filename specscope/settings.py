@@ -84,6 +84,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             server's rate gauges for every other reader, so the default reads only when requests have ended.
         trace: probes on the server's process: ``off``; ``cheap``: cycles and the parts of a turn; ``auto``: all that
             is permitted, the dear probes in bursts of 0.3 s in 10 s; ``full``: the dear ones all the time.
+        stacks: sample the Python frames of a server that runs inside Python (py-spy); others say that they have none.
         profile: recommendations by name.
     """
 
@@ -96,6 +97,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     ascii: bool = False
     live_metrics_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     trace: Literal["auto", "off", "cheap", "full"] = "auto"
+    stacks: bool = False
     profile: dict[str, Profile] = {}
 
     def profile_for(self, *names: str | None) -> Profile:
@@ -108,7 +110,8 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
 
     Args:
         path: the TOML file; None or a missing default file means none.
-        environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL, SPECSCOPE_TRACE.
+        environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL, SPECSCOPE_TRACE,
+            SPECSCOPE_STACKS.
         flags: values from the command line; None ones are not set.
 
     Raises:
@@ -129,8 +132,9 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         values["api_key"] = key
     if environ.get("SPECSCOPE_URL"):
         values["url"] = environ["SPECSCOPE_URL"]
-    if environ.get("SPECSCOPE_TRACE"):
-        values["trace"] = environ["SPECSCOPE_TRACE"]
+    for name in ("trace", "stacks"):
+        if environ.get(f"SPECSCOPE_{name.upper()}"):
+            values[name] = environ[f"SPECSCOPE_{name.upper()}"]
     if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
         values["no_color"] = True
     values.update({k: v for k, v in flags.items() if v is not None})

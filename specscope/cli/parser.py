@@ -35,6 +35,7 @@ COMMANDS: Final = (
     "check",
     "explain",
     "doctor",
+    "stacks",
     "lab",
 )
 
@@ -116,6 +117,10 @@ def _parser() -> Parser:
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
     doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
     _target(doctor)
+    stacks = commands.add_parser("stacks", parents=[common], help="Python frames of a server inside Python (py-spy)")
+    _target(stacks)
+    _seconds(stacks, 5.0)
+    stacks.add_argument("--json", action="store_true")
     _lab(commands)
     return parser
 
@@ -179,6 +184,9 @@ def _common() -> Parser:
         "--trace",
         choices=("auto", "off", "cheap", "full"),
         help="probes on the server: auto is all that is permitted (as root; the dear ones 0.3 s in 10 s)",
+    )
+    group.add_argument(
+        "--stacks", action="store_true", default=None, help="also sample the Python frames of a server inside Python"
     )
     return common
 

@@ -54,6 +54,7 @@ def make_watches(targets: list[LiveTarget], clock: Clock, settings: Settings) ->
             api_key=settings.api_key,
             live_metrics_s=settings.live_metrics_s,
             trace=settings.trace,
+            stacks=settings.stacks,
         )
         for i, target in enumerate(targets)
     ]
@@ -98,7 +99,7 @@ async def watching(
     task = asyncio.create_task(run_sources(watches, clock, pump))
     try:
         with _signals() as told:
-            await _attached(pump, clock, targets, task, told)
+            await _attached(pump, clock, targets, task, told, stacks=settings.stacks)
             if not told.is_set():
                 _need_access(pump.session().targets, targets, settings)
             _tell_of(pump.session().targets)
@@ -111,7 +112,13 @@ async def watching(
 
 
 async def _attached(
-    pump: Pump, clock: Clock, targets: list[LiveTarget], task: asyncio.Task[None], told: asyncio.Event
+    pump: Pump,
+    clock: Clock,
+    targets: list[LiveTarget],
+    task: asyncio.Task[None],
+    told: asyncio.Event,
+    *,
+    stacks: bool,
 ) -> None:
     """Wait until every source of every target has attached or said why not, or the user wants to end."""
     began = clock.now()
@@ -120,7 +127,7 @@ async def _attached(
         if task.done():
             task.result()
         views = pump.session().targets
-        if len(views) == len(targets) and all(_settled(v) for v in views):
+        if len(views) == len(targets) and all(_settled(v, stacks=stacks) for v in views):
             break
         if waited > ATTACH_WAIT_S or (waited > REACH_WAIT_S and not any(_answers(v) for v in views)):
             break
@@ -173,11 +180,12 @@ def _answers(view: Target) -> bool:
     return view.server not in UNREACHED or (view.server == "unknown" and view.process is not None)
 
 
-def _settled(view: Target) -> bool:
+def _settled(view: Target, *, stacks: bool) -> bool:
     if view.server in ("needs_key", "router"):
         return True
     known = {s.name for s in view.sources}
-    needed = ["http", "slots", "metrics", *(["log"] if view.process is not None else [])]
+    of_process = ["log", *(["stacks"] if stacks else [])] if view.process is not None else []
+    needed = ["http", "slots", "metrics", *of_process]
     return known.issuperset(needed)
 
 

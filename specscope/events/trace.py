@@ -129,8 +129,17 @@ class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):
 
 
 class StacksSampled(Fact, frozen=True, kw_only=True, tag="stacks"):
-    """Python frames of a Python-hosted server, sampled with py-spy: (frame, samples), most often first."""
+    """Python frames of a Python-hosted server, sampled with py-spy: (frame, samples), most often first.
+
+    A frame is the innermost one of a thread that was on a CPU, or ready for one: ``function (file:line)``.
+
+    Attributes:
+        span_s: the time before ``at`` in which samples were taken.
+        samples: how many; each looks at all threads, so that a frame's share of them is a share of time.
+        threads: the name of each frame's thread, in the order of the frames.
+    """
 
     span_s: float
     samples: Count
     frames: list[tuple[str, Count]] = []
+    threads: list[str] = []

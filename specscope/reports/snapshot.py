@@ -12,6 +12,7 @@ import msgspec
 
 from specscope import __version__
 from specscope.reports.snapshot_trace import by_method, trace_json
+from specscope.reports.stacks import stacks_json
 
 if TYPE_CHECKING:
     from specscope.events import ModelRead
@@ -45,6 +46,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "throughput": _throughput(target),
         "economics": None,
         **trace_json(target),
+        "stacks": stacks_json(target.stacks),
         "kv": _kv(target),
         "gpu": None,
         "memory_map": None,

@@ -17,6 +17,7 @@ from specscope.sources.llama_http import HttpSource
 from specscope.sources.llama_log import LogSource
 from specscope.sources.log_place import log_place_of
 from specscope.sources.process import ProcessSource, process_seen
+from specscope.sources.stacks import StacksSource
 from specscope.sources.trace.source import TraceSource
 
 if TYPE_CHECKING:
@@ -65,6 +66,7 @@ class ServerWatch:
         api_key: bearer token.
         live_metrics_s: see HttpSource.
         trace: how much to trace, see TraceSource.
+        stacks: sample the Python frames of a server inside Python, see StacksSource.
     """
 
     def __init__(
@@ -80,6 +82,7 @@ class ServerWatch:
         api_key: str | None = None,
         live_metrics_s: float | None = None,
         trace: Literal["off", "cheap", "auto", "full"] = "off",
+        stacks: bool = False,
     ) -> None:
         self._clock = clock
         self._target = target
@@ -90,6 +93,8 @@ class ServerWatch:
         self._log_ready = asyncio.Event()
         self._trace: Literal["off", "cheap", "auto", "full"] = trace
         self._trace_ready = asyncio.Event()
+        self._with_stacks = stacks
+        self._stacks: StacksSource | None = None
         self._telling: set[str] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._emit: Emit = lambda _: None
@@ -118,7 +123,8 @@ class ServerWatch:
 
     async def finish(self) -> None:
         """Let the closing comparison with the server's counters happen; call it while ``run`` runs."""
-        await self.http.finish()
+        stacks = self._stacks
+        await asyncio.gather(self.http.finish(), *([stacks.finish()] if stacks is not None else []))
 
     def _take(self, event: Event) -> None:
         """Pass a fact on, and let the sources know what it means for them."""
@@ -203,6 +209,9 @@ class ServerWatch:
             slots = (props.total_slots if props is not None else None) or DEFAULT_SLOTS
             trace = TraceSource(pid, self._clock, self._target, mode=self._trace, slots=slots, methods=flags.spec_types)
             self._start("trace", trace)
+        if self._with_stacks:
+            self._stacks = StacksSource(pid, self._clock, self._target)
+            self._start("stacks", self._stacks)
         if self._log is None:
             self._attach_log(pid, flags)
 

@@ -19,7 +19,7 @@ from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace kv gpu memory_map sampling findings collecting regimes marks epochs sources overhead
+stalls trace stacks kv gpu memory_map sampling findings collecting regimes marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
