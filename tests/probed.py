@@ -55,6 +55,10 @@ class Code:
         """The functions whose code in memory is not that of the file."""
         return {name for name, place in self._places.items() if self._at(place.address) != _in_file(place)}
 
+    def addresses(self) -> dict[str, int]:
+        """Where they are in memory."""
+        return {name: place.address for name, place in self._places.items()}
+
     def _at(self, address: int) -> bytes:
         with self._memory.open("rb", buffering=0) as memory:
             memory.seek(address)

@@ -1,15 +1,10 @@
-"""However a trace ends, the server is left as it was: no probe in its code, and no process of ours.
-
-The servers here run a copy of the library that no other server has, because a probe may stand in every process that
-has mapped the same file.
-"""
+"""However a trace ends, the server is left as it was: no probe in its code, and no process of ours."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import os
-import shutil
 import signal
 import sys
 from dataclasses import dataclass, replace
@@ -21,7 +16,6 @@ import pytest
 from probed import TRACED, Code, alive, helpers_of, is_traced, needs_probes, trace_of, until_traced, with_children
 from watched import target, until, watch
 
-import specscope
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
@@ -35,15 +29,10 @@ pytestmark = [pytest.mark.server, pytest.mark.trace, needs_probes]
 SEEN_OF_A_CYCLE = ("common_speculative_begin", "common_speculative_draft", "common_speculative_accept", "llama_process")
 
 
-@pytest.fixture(scope="module")
-def spec(tmp_path_factory: pytest.TempPathFactory) -> ServerSpec:
+@pytest.fixture
+def spec(own_library: dict[str, str]) -> ServerSpec:
     """A server whose library is its own."""
-    import xllamacpp  # noqa: PLC0415  a module of 100 MB
-
-    folder = tmp_path_factory.mktemp("library")
-    shutil.copytree(Path(xllamacpp.__file__).parent, folder / "xllamacpp")
-    path = os.pathsep.join([str(folder), str(Path(specscope.__file__).parent.parent)])
-    return ServerSpec(n_max=15, rates=LAB_RATES, trace=False, env={"PYTHONPATH": path})
+    return ServerSpec(n_max=15, rates=LAB_RATES, trace=False, env=own_library)
 
 
 @contextlib.asynccontextmanager

@@ -37,6 +37,7 @@ SAFE_PATH: Final = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 INIT_PID_NAMESPACE: Final = 0xEFFFFFFC
 """The inode of the first pid namespace (linux/proc_ns.h, PROC_PID_INIT_INO): in any other the kernel's pids differ."""
 
+MAX_LINE: Final = 65_536
 MAX_BURST_MS: Final = 5000
 MAX_THREADS: Final = 8
 RING_PAGES: Final = 256
@@ -49,7 +50,7 @@ def main() -> int:
     """Serve requests until stdin ends; returns the exit code."""
     die_with_parent()
     try:
-        request = _asked(_request(sys.stdin.readline()), "trace")
+        request = _asked(_request(_first_line()), "trace")
         found = _begin(request)
         bpftrace = _start(found, request)
     except (RefusedError, NotFoundError) as error:
@@ -63,10 +64,21 @@ def main() -> int:
         bpftrace.wait()
 
 
+def _first_line() -> str:
+    """The first line of stdin and no byte more: what follows is read by :func:`_serve`."""
+    line = b""
+    while len(line) < MAX_LINE and not line.endswith(b"\n"):
+        byte = os.read(sys.stdin.fileno(), 1)
+        if not byte:
+            break
+        line += byte
+    return line.decode("utf-8", "replace")
+
+
 def _request(line: str) -> Request:
     try:
         value: object = json.loads(line or "null")
-    except ValueError:
+    except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):
         raise RefusedError("requests are JSON objects")
@@ -174,9 +186,7 @@ def _burst(line: str, found: Found, pid: int) -> None:
     try:
         request = _asked(_request(line), "burst")
         length_ms = _number(request, "ms", 1, MAX_BURST_MS)
-        threads = [t for t in cast("list[object]", request.get("threads") or []) if isinstance(t, int)][:MAX_THREADS]
-        own = [t for t in threads if os.path.exists(f"/proc/{pid}/task/{t}")]  # noqa: PTH110
-        seen = sample_burst(found.roles, own, length_ms / 1000)
+        seen = sample_burst(found.roles, _threads(request, pid), length_ms / 1000)
     except (RefusedError, OSError) as error:
         _say({"burst_failed": str(error)})
         return
@@ -196,6 +206,15 @@ def _burst(line: str, found: Found, pid: int) -> None:
             "spans": [[s.kind, s.start_ns - seen.begin_ns, s.length_ns] for s in seen.spans[:SPANS_TOLD]],
         }
     )
+
+
+def _threads(request: Request, pid: int) -> list[int]:
+    """Those asked for that are the process's own."""
+    asked = request.get("threads")
+    if not isinstance(asked, list):
+        raise RefusedError("threads must be a list")
+    numbers = [t for t in cast("list[object]", asked) if isinstance(t, int)][:MAX_THREADS]
+    return [t for t in numbers if os.path.exists(f"/proc/{pid}/task/{t}")]  # noqa: PTH110
 
 
 def _say(what: dict[str, object]) -> None:

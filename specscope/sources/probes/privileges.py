@@ -73,5 +73,8 @@ def give_up_the_rest() -> None:
     mask = sum(1 << capability for capability in KEPT.values())
     low, high = mask & 0xFFFFFFFF, mask >> 32
     header = (ctypes.c_uint32 * 2)(_CAPABILITY_VERSION, 0)
-    data = (ctypes.c_uint32 * 6)(low, low, 0, high, high, 0)
-    libc.capset(header, data)
+    held = (ctypes.c_uint32 * 6)()
+    libc.capget(header, held)
+    # Asked for one that is not held (in a container), the kernel would take none away.
+    data = (held[0] & low, held[1] & low, 0, held[3] & high, held[4] & high, 0)
+    libc.capset(header, (ctypes.c_uint32 * 6)(*data))
