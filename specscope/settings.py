@@ -173,9 +173,12 @@ def _check_profiles(profiles: object, path: Path | None) -> None:
 
 
 def default_path(environ: Mapping[str, str], home: Path) -> Path | None:
-    """``$SPECSCOPE_CONFIG``, else ``$XDG_CONFIG_HOME/specscope/config.toml`` if there is one."""
+    """``$SPECSCOPE_CONFIG``, else ``$XDG_CONFIG_HOME/specscope/config.toml`` if there is one that may be looked for."""
     if environ.get("SPECSCOPE_CONFIG"):
         return Path(environ["SPECSCOPE_CONFIG"])
     base = home / (environ.get("XDG_CONFIG_HOME") or ".config")
     path = base / "specscope" / "config.toml"
-    return path if path.is_file() else None
+    try:
+        return path if path.is_file() else None
+    except OSError:  # a home of another user, as after su: its settings are not this user's
+        return None

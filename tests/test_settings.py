@@ -199,6 +199,11 @@ def test_the_file_is_named_by_the_environment_or_lies_in_the_users_folder(tmp_pa
     assert default_path({"XDG_CONFIG_HOME": str(elsewhere)}, home) == moved
 
 
+def test_a_home_that_cannot_be_looked_into_has_no_settings(tmp_path: Path) -> None:
+    # As root nothing is forbidden; a name too long for the system fails alike.
+    assert default_path({}, tmp_path / ("x" * 300)) is None
+
+
 def test_a_file_named_by_the_environment_is_taken_whether_it_is_there_or_not(tmp_path: Path) -> None:
     # One that is missing is an error of the user, and load_settings says so.
     assert default_path({"SPECSCOPE_CONFIG": "/etc/s.toml"}, tmp_path) == Path("/etc/s.toml")
