@@ -177,10 +177,10 @@ class _Owned:
                     self._next_turn()
             case "sample", _:
                 self._sample(hit, owner)
-            case _ if hit.left:
-                self.within.discard(hit.role)
-            case _:
-                self.within.add(hit.role)
+            case (("draft" | "features"), _):
+                (self.within.discard if hit.left else self.within.add)(hit.role)
+            case _:  # a copy whose registers the kernel did not give
+                pass
 
     def _sample(self, hit: Hit, owner: str) -> None:
         if hit.left and self._sampling_since is not None:
