@@ -1,14 +1,15 @@
 """What watching costs: CPU and memory of the real screen at about 100 cycles/s, beside the server it watches.
 
 ``python benchmarks/own_cost.py [--seconds N] [--peer COMMAND]``: every way of watching is run for N seconds on the
-same server under the same load; a peer's command may contain URL. Shares are of one core; the ratio is to the
-server's own use in the same seconds.
+same server under the same load; a peer's command may contain URL. Shares are of one core and include child processes
+(the tracer); memory is specscope's own. The ratio is to the server's own use in the same seconds.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import contextlib
 import fcntl
 import os
 import pty
@@ -27,6 +28,11 @@ from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
 
 SIZES = ((120, 40), (200, 60))
+TIERS = (("cycles (log)", True, "off"), ("polled", False, "off"), ("traced", False, "auto"))
+"""What tells the cycles, whether the server's log does, and the probes."""
+
+START_S = 5.0
+"""Until what is measured is attached; probes take 0.5-3 s."""
 
 
 def in_terminal(command: list[str], size: tuple[int, int]) -> tuple[int, int]:
@@ -52,7 +58,7 @@ async def measure(name: str, command: list[str], size: tuple[int, int], server: 
     """Print one row: own CPU, memory, and the server's CPU and cycles meanwhile."""
     pid, descriptor = in_terminal(command, size)
     try:
-        await asyncio.sleep(3)
+        await asyncio.sleep(START_S)
         own, watched = psutil.Process(pid), psutil.Process(server.pid)
         before, served, cycles, began = _cpu(own), _cpu(watched), await _cycles(server), time.monotonic()
         await asyncio.sleep(seconds)
@@ -72,8 +78,13 @@ async def measure(name: str, command: list[str], size: tuple[int, int], server: 
 
 
 def _cpu(process: psutil.Process) -> float:
-    times = process.cpu_times()
-    return times.user + times.system + times.children_user + times.children_system
+    """CPU seconds of a process, of its children that have ended, and of those that run."""
+    total = 0.0
+    for each in (process, *process.children(recursive=True)):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            times = each.cpu_times()
+            total += times.user + times.system + times.children_user + times.children_system
+    return total
 
 
 async def _cycles(server: LabServer) -> int:
@@ -92,17 +103,15 @@ async def main() -> None:
     parser.add_argument("--seconds", type=float, default=15)
     parser.add_argument("--peer", action="append", default=[], help="a rival's command, with URL in it")
     args = parser.parse_args()
-    own = [sys.executable, "-m", "specscope"]
     print(f"{'watched by':34} {'CPU':>7} {'memory':>11}")
-    for trace in (True, False):
-        async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=trace)) as server:
-            tier = "cycles (log)" if trace else "polled"
-            await measure(f"at rest, {tier}, 120x40", [*own, server.url], (120, 40), server, args.seconds)
+    for tier, logged, probes in TIERS:
+        async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=logged)) as server:
+            own = [sys.executable, "-m", "specscope", "--trace", probes, server.url]
+            await measure(f"at rest, {tier}, 120x40", own, (120, 40), server, args.seconds)
             async with demo_load(server.url):
                 for size in SIZES:
-                    name = f"busy, {tier}, {size[0]}x{size[1]}"
-                    await measure(name, [*own, server.url], size, server, args.seconds)
-                for peer in args.peer if trace else []:
+                    await measure(f"busy, {tier}, {size[0]}x{size[1]}", own, size, server, args.seconds)
+                for peer in args.peer if logged else []:
                     words = shlex.split(peer.replace("URL", server.url))
                     await measure(f"busy, {words[0]}", words, SIZES[0], server, args.seconds)
 
