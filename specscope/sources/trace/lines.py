@@ -41,6 +41,9 @@ DROP_TURNS: Final = 20
 would take a server that was held up (a swapped model, a busy machine) for one that gave up."""
 _SLOTS: Final = 65_535
 
+UNREADABLE: Final = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
+"""What a damaged line raises while it is read: no number, too few of them, other JSON, a stamp beyond all time."""
+
 Mode = Literal["cheap", "auto", "full"]
 
 
@@ -99,7 +102,7 @@ class TraceLines:
         """The facts that one line completes; ``now`` is for those that carry no stamp of their own."""
         try:
             self._read(line, now)
-        except (ValueError, IndexError, KeyError, TypeError, msgspec.ValidationError):
+        except UNREADABLE:
             self._facts.append(self._missed(now, 1, "an unreadable line"))
         facts, self._facts = self._facts, []
         return facts
