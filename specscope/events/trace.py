@@ -46,6 +46,7 @@ class CycleTraced(Fact, frozen=True, kw_only=True, tag="traced"):
 
     ``replayed``: the accepted part was verified a second time (a target that cannot drop part of a sequence);
     ``accepted`` is already without the token that the replay gained. ``method``: the implementation that drafted.
+    ``given_up``: its draft was told as dropped before, because the server was held up for seconds; it was not.
     """
 
     slot: Small
@@ -53,6 +54,7 @@ class CycleTraced(Fact, frozen=True, kw_only=True, tag="traced"):
     accepted: Small
     replayed: bool = False
     method: str | None = None
+    given_up: bool = False
 
 
 class DraftDropped(Fact, frozen=True, kw_only=True, tag="dropped"):

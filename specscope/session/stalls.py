@@ -59,12 +59,15 @@ def _start(span: tuple[str, int, int]) -> int:
 
 
 def stalls_of(bursts: Iterable[Burst], tracing: TraceStarted | None) -> Stalls | None:
-    """All bursts kept; None before the first."""
+    """All bursts kept, and how much of the time they were; None before the first.
+
+    None also where the CPU computes: a graph is then done when it has been submitted, and nobody waits for anybody.
+    """
     kept = tuple(bursts)
-    if not kept:
+    if not kept or (tracing is not None and tracing.asynchronous is False):
         return None
-    return Stalls(
-        kept,
-        burst_s=tracing.burst_s if tracing is not None else None,
-        every_s=tracing.burst_every_s if tracing is not None else None,
-    )
+    if len(kept) == 1:
+        every_s = tracing.burst_every_s if tracing is not None else None
+    else:
+        every_s = (kept[-1].at - kept[0].at) / (len(kept) - 1)
+    return Stalls(kept, burst_s=sum(b.span_s for b in kept) / len(kept), every_s=every_s)

@@ -79,6 +79,8 @@ class TraceBook:
             request = self.book.open(e.slot, None, e.at, whole=False)
         if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
             request.whole = False  # its first cycles came before the probes
+        if e.given_up:
+            self.book.add_unverified(e.slot, -e.drafted)
         self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
         if request.logged is not None:
             self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps

@@ -105,7 +105,7 @@ def trace_phrase(trace: TraceView, before: str = "") -> str:
     if trace.burst_s is None or not trace.burst_every_s:
         return f"{mode}dear probes never"
     if trace.burst_s >= _ALWAYS * trace.burst_every_s:
-        return f"{mode}dear probes always"
+        return f"{mode}dear probes as often as they can be armed"
     return f"{mode}dear probes {trace.burst_s:g} s in {trace.burst_every_s:g} s"
 
 

@@ -24,7 +24,7 @@ def test_shares_over_all_bursts_count_by_their_length() -> None:
     assert stalls is not None
     assert stalls.waiting == pytest.approx((0.8 * 0.1 + 0.4 * 0.3) / 0.4)
     assert stalls.idle == pytest.approx((0.1 * 0.1 + 0.5 * 0.3) / 0.4)
-    assert (stalls.burst_s, stalls.every_s) == (None, None)
+    assert (stalls.burst_s, stalls.every_s) == (pytest.approx(0.2), pytest.approx(10.0))
 
 
 def test_a_burst_in_which_nothing_ran_tells_nothing() -> None:
@@ -80,3 +80,8 @@ def test_a_burst_that_a_request_fills_in_part() -> None:
     assert (stalls.waiting, stalls.idle) == (pytest.approx(0.3), pytest.approx(0.15))
     over = ev.StallsSampled(at=b.T0, span_s=0.05, cycles=1, wait_us=1, idle_us=1, waits=1, submits=1, spans=spans)
     assert b.seen(b.found(), over).stalls is None
+
+
+def test_where_the_cpu_computes_nobody_waits_for_anybody() -> None:
+    facts = [b.tracing(asynchronous=False), b.stalls(5.0, 0.8, 0.1, span_s=0.1)]
+    assert b.seen(b.found(), *facts).stalls is None

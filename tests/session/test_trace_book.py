@@ -220,3 +220,9 @@ def test_what_is_traced_is_on_view() -> None:
     assert (view.mode, view.missing, view.asynchronous) == ("auto", ("wait",), False)
     assert (view.burst_s, view.burst_every_s) == (0.25, 10.0)
     assert b.seen(b.found()).trace is None
+
+
+def test_a_cycle_whose_draft_was_given_up_is_drafted_once() -> None:
+    gone = b.dropped(5.0, 15)
+    target = b.seen(b.found(), b.tracing(), b.began(), gone, b.traced(6.0, 15, 5, given_up=True))
+    assert (target.totals.cycles, target.totals.drafted, target.totals.accepted) == (1, 15, 5)

@@ -171,6 +171,22 @@ def test_a_draft_is_given_up_long_after_the_last_line_and_only_then() -> None:
     assert told.settle(later + 1) == []
 
 
+def test_a_draft_that_was_given_up_too_early_is_taken_back_by_its_cycle() -> None:
+    told = Told()
+    told.read(width(0, 15))
+    assert told.settle(NOW + 1000) == [dropped(NOW + 1000, 0, 15)]
+    assert told.read(accept(60, 0, 5)) == [cycle(60, 0, 15, 5, given_up=True)]
+    assert told.read(accept(61, 0, 5)) == []
+
+
+def test_parts_that_do_not_fit_into_their_turn_are_no_turn() -> None:
+    told = Told()
+    told.read("D 1000000 9000000 0 0", forward(9, 12), "F 12000000 13000000", accept(14, 0, 3))
+    # Told late and out of order: the next turn would begin before this one had drafted.
+    facts = told.read("D 2000000 3000000 0 0", forward(3, 4))
+    assert [f for f in facts if isinstance(f, ev.TurnTraced)] == []
+
+
 # --- turns --------------------------------------------------------------------------------------------------------
 
 TURN = [

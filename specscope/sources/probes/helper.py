@@ -178,8 +178,16 @@ def _serve(bpftrace: subprocess.Popen[bytes], found: Found, pid: int) -> int:
         if not data:
             return 0
         *lines, pending = (pending + data).split(b"\n")
-        for line in lines:
-            _burst(line.decode("utf-8", "replace"), found, pid)
+        # One burst at a time: of requests that have piled up the newest counts, and none once stdin has ended.
+        if lines and not _has_ended(stdin):
+            _burst(lines[-1].decode("utf-8", "replace"), found, pid)
+
+
+def _has_ended(descriptor: int) -> bool:
+    """Whether the other end of a pipe has been closed, also while there is still something to read."""
+    poll = select.poll()
+    poll.register(descriptor, select.POLLHUP)
+    return any(event & select.POLLHUP for _, event in poll.poll(0))
 
 
 def _burst(line: str, found: Found, pid: int) -> None:

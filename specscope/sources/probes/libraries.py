@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from specscope.sources.probes.elf import Function
 
 _MAPPING: Final = re.compile(r"([0-9a-f]+)-([0-9a-f]+) (\S{4}) ([0-9a-f]+) \S+ (\d+)\s+(/.*)")
+_PLAIN: Final = re.compile(r"[A-Za-z0-9._/+@-]+")
+"""All that a name may hold to be written into a bpftrace program."""
+
 _DEVICES: Final = ("/dev/nvidia", "/dev/dri/render", "/dev/kfd", "/dev/dxg")
 """What a process with a GPU holds open: NVIDIA's driver, a DRM render node, AMD's compute driver, WSL2's GPU."""
 
@@ -69,10 +72,10 @@ def mapped_files(pid: int) -> dict[str, list[_Mapped]]:
 def open_path(pid: int, mapped: _Mapped) -> str:
     """A name under which a mapped file can be opened from here: also in a container, also deleted since.
 
-    bpftrace takes no spaces and the kernel resolves the name itself, so that a plain path is best, then the one
-    through the process's root, then the mapping's own.
+    A name is written into a program that runs as root: one with any but the plainest characters never gets there.
+    The plain path is best, then the one through the process's root, then the mapping's own.
     """
-    if not mapped.path.endswith(" (deleted)") and " " not in mapped.path:
+    if not mapped.path.endswith(" (deleted)") and _PLAIN.fullmatch(mapped.path):
         inside = f"/proc/{pid}/root{mapped.path}"
         try:
             theirs = os.stat(inside)  # noqa: PTH116

@@ -23,7 +23,7 @@ the slots (48 in b11549). Equal to the server's counters in every mode tried (te
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.sources.probes.functions import NEEDED, roles_of
 
@@ -79,34 +79,56 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str, draft
 
     Args:
         found: where the functions are.
-        pid: the process as the kernel's first pid namespace counts it; None: do not filter, nothing else maps them.
+        pid: the process as the kernel's first pid namespace counts it; None where that is not known (in a namespace of
+            its own): then it is told by the addresses that the functions have in it, which another process that maps
+            the same files does not share.
         slots: how many the server has, 1 to MAX_SLOTS.
         tier: ``cheap`` or ``auto``.
         drafts: the server drafts, or may.
     """
     roles = {r: found.roles[r] for r in roles_of(tier, drafts=drafts) if r in found.roles}
     out = ['BEGIN { printf("ready\\n"); }']
+    only = _Only(pid, _HERE[found.machine])
     clauses = [_BEGIN, _RESTORE, *_FORWARD, *_FEATURES, _ACCEPT]
     if "sample" in roles:
         clauses += _SAMPLE
     if all(role in roles for role in NEEDED) and slots <= MAX_SLOTS:
-        out += _drafting(found, pid, slots)
+        out += _drafting(found, only, slots)
     for kind, role, condition, body in clauses:
         if role in roles:
-            out.append(_clause(kind, roles[role], pid, condition, body))
+            out.append(_clause(kind, roles[role], only, condition, body))
     text = "\n".join(out)
     # bpftrace refuses a map that nothing writes.
     return text if "sample" in roles else re.sub(r"@[vd][sn]\b", "(uint64)0", text)
 
 
-def _clause(kind: str, places: list[Place], pid: int | None, condition: str, body: str) -> str:
+class _Only(NamedTuple):
+    """The one process that counts: its pid, or else the addresses it has, told by the register ``here``."""
+
+    pid: int | None
+    here: str
+
+    def test(self, kind: str, places: list[Place]) -> str:
+        """A condition that is true in this process alone."""
+        if self.pid is not None:
+            return f"pid == {self.pid}"
+        if kind == "uretprobe":
+            return "pid == @own"
+        return "(" + " || ".join(f"{self.here} == {p.address}" for p in places) + ")"
+
+    def note(self, kind: str) -> str:
+        """What an entry leaves for the return to be told by."""
+        return "@own = pid; " if self.pid is None and kind == "uprobe" else ""
+
+
+def _clause(kind: str, places: list[Place], only: _Only, condition: str, body: str) -> str:
     # By address: by name bpftrace reads the file's symbols again for every probe, twice the CPU of a start.
     points = ",".join(f"{kind}:{p.path}:{p.function.address:#x}" for p in places)
-    tests = " && ".join(t for t in ("" if pid is None else f"pid == {pid}", condition) if t)
-    return f"{points} {f'/{tests}/ ' if tests else ''}{{ {body} }}"
+    tests = " && ".join(t for t in (only.test(kind, places), condition) if t)
+    return f"{points} /{tests}/ {{ {only.note(kind)}{body} }}"
 
 
-def _drafting(found: Found, pid: int | None, slots: int) -> list[str]:
+def _drafting(found: Found, only: _Only, slots: int) -> list[str]:
     roles = found.roles
     each = range(slots)
     forget = "".join(f"@dp[{i}] = (uint64)0; " for i in each)
@@ -117,8 +139,8 @@ def _drafting(found: Found, pid: int | None, slots: int) -> list[str]:
     )
     end = '@in = 0; printf("D %llu %llu %llu %llu\\n", @t0, nsecs, @ds, @dn); @t0 = (uint64)0;'
     out = [
-        _clause("uprobe", roles["draft"], pid, "", f"@in = 1; @t0 = nsecs; {forget}"),
-        _clause("uretprobe", roles["draft"], pid, "@t0 != 0", tell + end),
+        _clause("uprobe", roles["draft"], only, "", f"@in = 1; @t0 = nsecs; {forget}"),
+        _clause("uretprobe", roles["draft"], only, "@t0 != 0", tell + end),
     ]
     # The vector is read once: the kernel refuses programs that keep a changed pointer to the arguments.
     head = f"$b = *(uint64*)arg1; $s = (*(uint64*)(arg1 + 8) - $b) / {slots}; "
@@ -127,5 +149,5 @@ def _drafting(found: Found, pid: int | None, slots: int) -> list[str]:
         for i in each
     )
     # One program for all of them: each further one costs bpftrace a fifth of a second to compile.
-    out.append(_clause("uprobe", roles["method"], pid, "", keep))
+    out.append(_clause("uprobe", roles["method"], only, "", keep))
     return out

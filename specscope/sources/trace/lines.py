@@ -61,6 +61,7 @@ class TraceLines:
         failed: why they are not; complaint: bpftrace's last word on something else.
         threads: those that run the server's loop, latest last.
         cycles: cycles seen; forwards: forwards of the target.
+        answers: bursts answered; bursts_fail: why the latest could not be armed.
         widths: this build lets draft widths be seen.
     """
 
@@ -72,6 +73,8 @@ class TraceLines:
     complaint: str = ""
     widths: bool = False
     bursts: bool = False
+    bursts_fail: str = ""
+    answers: int = 0
     missing: tuple[str, ...] = ()
     cycles: int = 0
     forwards: int = 0
@@ -81,6 +84,7 @@ class TraceLines:
     _methods: dict[int, str] = field(default_factory=dict[int, str])
     _pending: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
     turn_s: float = FIRST_TURN_S
+    _given_up: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
     _restored: set[int] = field(default_factory=set[int])
     _ends: list[float] = field(default_factory=list[float])
     _facts: list[Event] = field(default_factory=list["Event"])
@@ -114,7 +118,8 @@ class TraceLines:
             self._turns.settle()
             self._tell_turns()
         if quiet_s > max(DROP_S, DROP_TURNS * self.turn_s):
-            for slot in list(self._pending):
+            for slot, draft in list(self._pending.items()):
+                self._given_up[slot] = draft
                 self._drop(slot, now)
         facts, self._facts = self._facts, []
         return facts
@@ -136,7 +141,7 @@ class TraceLines:
         lost = _LOST.search(line)
         if lost is not None:
             self._facts.append(self._missed(now, int(lost[1]), "bpftrace lost events"))
-        elif line.startswith("ERROR") and "RLIMIT_MEMLOCK" not in line:
+        elif "ERROR" in line and "RLIMIT_MEMLOCK" not in line:
             self.complaint = line.strip()[:200]
 
     def _missed(self, now: float, count: int, reason: str) -> EventsMissed:
@@ -158,6 +163,7 @@ class TraceLines:
         self._restored.discard(slot)
         if slot in self._pending and self._ends:
             self._drop(slot, self._ends[-1])
+        self._given_up.pop(slot, None)
         self._pending[_slot(slot)] = (_slot(width), self._methods.get(address))
 
     def _drop(self, slot: int, at: float) -> None:
@@ -196,6 +202,10 @@ class TraceLines:
         at = self._stamp(stamp)
         self._turns.accepted(stamp, sampled, samples)
         width, method = self._pending.pop(slot, (None, None))
+        late = width is None
+        if late:  # given up too early: the server was held up
+            width, method = self._given_up.get(slot, (None, None))
+        self._given_up.pop(slot, None)
         replayed = slot in self._restored
         self._restored.discard(slot)
         if width is None:
@@ -212,6 +222,7 @@ class TraceLines:
                 accepted=max(0, accepted - 1) if replayed else accepted,
                 replayed=replayed,
                 method=method,
+                given_up=late,
             )
         )
 
@@ -228,7 +239,11 @@ class TraceLines:
         elif "armed" in said:
             self._armed(said, now)
         elif "burst" in said:
+            self.answers += 1
             self._burst(said)
+        elif "burst_failed" in said:
+            self.answers += 1
+            self.bursts_fail = str(said["burst_failed"])
 
     def _armed(self, said: dict[str, Any], now: float) -> None:
         armed = cast("list[str]", said["armed"])

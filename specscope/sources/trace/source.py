@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from specscope.sources.source import Clock, Emit
     from specscope.sources.trace.lines import Mode
 
+BURST_TIMEOUT_S: Final = 30.0
+"""After which a burst that was never answered no longer keeps the next one waiting."""
+
 BURST_TURNS: Final = 6
 LONGEST_BURST_S: Final = 1.5
 """A burst covers so many turns, if they are not too long: copies are counted over whole turns."""
@@ -70,6 +73,8 @@ class TraceSource:
         self._methods = methods
         self._burst_at = 0.0
         self._forwards: int = 0
+        self._asked: int = 0
+        self._bursts_fail = ""
 
     async def run(self, emit: Emit) -> None:
         """Emit facts until cancelled, or until the process has ended or tracing is refused."""
@@ -82,6 +87,7 @@ class TraceSource:
             try:
                 process = await asyncio.create_subprocess_exec(
                     *way.command,
+                    process_group=0,  # Ctrl+C in a terminal is for specscope, which has a comparison to finish
                     stdin=asyncio.subprocess.PIPE,
                     stdout=asyncio.subprocess.PIPE,
                     stderr=asyncio.subprocess.DEVNULL,
@@ -125,6 +131,9 @@ class TraceSource:
                 _tell(lines.settle(now), emit)
             if attached:
                 self._burst(stdin, lines, now)
+                if lines.bursts_fail and lines.bursts_fail != self._bursts_fail:
+                    self._bursts_fail = lines.bursts_fail
+                    self._attach(lines, emit)
             elif lines.ready:
                 attached = True
                 self._attach(lines, emit)
@@ -151,10 +160,12 @@ class TraceSource:
         length, every = BURST_S[self._mode], BURST_EVERY_S[self._mode]
         if length is None or every is None or now - self._burst_at < every:
             return
+        if lines.answers < self._asked and now - self._burst_at < BURST_TIMEOUT_S:
+            return
         if lines.last_at is None or now - lines.last_at > QUIET_S or lines.forwards == self._forwards:
             return
         length = min(LONGEST_BURST_S, max(length, BURST_TURNS * lines.turn_s))
-        self._burst_at, self._forwards = now, lines.forwards
+        self._burst_at, self._forwards, self._asked = now, lines.forwards, lines.answers + 1
         threads = list(lines.threads)[-2:]
         self._ask(stdin, {"do": "burst", "threads": threads, "ms": int(length * 1000)})
 
@@ -168,6 +179,8 @@ class TraceSource:
         if not lines.widths:
             why = f"not in this build: {', '.join(lines.missing)}" if lines.missing else f"{self._slots} slots"
             detail = f"parts of a turn only, no cycles ({why})"
+        if lines.bursts_fail:
+            detail += f"; no bursts: {lines.bursts_fail}"
         now = self._clock.now()
         emit(SourceAttached(at=now, target=self._target, source=self.name, tier=tier, detail=detail))
 

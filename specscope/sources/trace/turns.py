@@ -7,6 +7,8 @@ from typing import Final
 
 from specscope.events import TurnTraced
 
+ROUNDING_US: Final = 500
+
 PAUSE_NS: Final = 50_000_000
 """A turn that begins this long after the last event of the one before did not follow it at once: the server was at
 rest in between. Between turns at work lie 0.1-1 ms, and a restored checkpoint of a large model 10-20."""
@@ -142,7 +144,7 @@ class Turns:
             sampling_us=_us(sampling),
             samples=samples,
         )
-        if turn.cycles or samples or not self.sampling:
+        if (turn.cycles or samples or not self.sampling) and _adds_up(fact):
             self._done.append((end, fact))
 
     def _sampling(self, turn: Open) -> tuple[int | None, int | None]:
@@ -153,6 +155,16 @@ class Turns:
         if turn.sampled is None:
             return (turn.first_sample, 1) if turn.first_sample is not None else (0, 0)
         return max(0, turn.sampled[0] - turn.sampled_before[0]), max(0, turn.sampled[1] - turn.sampled_before[1])
+
+
+def _adds_up(turn: TurnTraced) -> bool:
+    """Whether the parts fit into the whole.
+
+    bpftrace reads one CPU's events after another's: held up for a while, it tells them out of order, and what is put
+    together of them is no turn. Its cycles are right all the same.
+    """
+    parts = (turn.draft_us, turn.submit_us, turn.wait_us, turn.features_us, turn.sampling_us)
+    return sum(p or 0 for p in parts) <= turn.whole_us + ROUNDING_US
 
 
 def _us(nanoseconds: int | None) -> int | None:
