@@ -3,7 +3,7 @@
 py-spy reads the interpreter's memory (process_vm_readv) and needs nothing of the server. It is told not to pause it:
 pausing stops all threads of the server with ptrace for each sample. Measured on the lab's host under load (two cores,
 11 threads, 9 ms a cycle): for 1.5-3 ms in the median and, where py-spy had to wait for a core meanwhile, for up to
-0.6 s; at 20 samples a second that was 8-25 % of the time. Without pausing nothing is stopped, also not when py-spy is
+0.6 s; at 20 samples a second that was 7-25 % of the time. Without pausing nothing is stopped, also not when py-spy is
 killed, and what is left is its own CPU: 0.8 % of a core at 20 a second. In 66 pairs of requests, sampled and not, the
 server's ms per cycle were 0.99 (5 a second), 1.01 (20), 1.03 (50) and 1.07 (500) times those without it, pausing 0.99,
 1.03, 1.04 (5, 20, 50); a process that only sleeps gave 0.92, so that no less than 8 % could be told apart. A sample in
