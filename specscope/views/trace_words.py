@@ -76,7 +76,7 @@ def sampled_words(stalls: Stalls) -> str:
 
 
 def _duty(burst_s: float, every_s: float) -> str:
-    return f"sampled {burst_s:g} s in {every_s:g} s"
+    return f"sampled {round(burst_s, 1):g} s in {round(every_s, 1):g} s"
 
 
 def has_stalls(target: Target) -> bool:
