@@ -118,10 +118,11 @@ class TraceSource:
         began = self._clock.now()
         rest, attached = b"", False
         while True:
-            try:
-                data = await asyncio.wait_for(stdout.read(CHUNK), QUIET_S)
-            except TimeoutError:
-                data = None
+            data = None
+            # Not wait_for, which up to Python 3.11 forgets that it was cancelled when data comes at that moment.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(QUIET_S):
+                    data = await stdout.read(CHUNK)
             now = self._clock.now()
             if data == b"":
                 return
@@ -207,12 +208,14 @@ async def _end(process: asyncio.subprocess.Process) -> None:
     if process.stdin is not None:
         process.stdin.close()
     try:
-        await asyncio.wait_for(_ended(process), END_S)
+        async with asyncio.timeout(END_S):
+            await _ended(process)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             process.kill()
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(_ended(process), END_S)
+            async with asyncio.timeout(END_S):
+                await _ended(process)
 
 
 async def _ended(process: asyncio.subprocess.Process) -> None:
