@@ -87,7 +87,8 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str, draft
         drafts: the server drafts, or may.
     """
     roles = {r: found.roles[r] for r in roles_of(tier, drafts=drafts) if r in found.roles}
-    out = ['BEGIN { printf("ready\\n"); }']
+    # Written here, because bpftrace refuses a map that nothing writes, and a build may lack all that has a drafter.
+    out = ['BEGIN { @in = 0; printf("ready\\n"); }']
     only = _Only(pid, _HERE[found.machine])
     clauses = [_BEGIN, _RESTORE, *_FORWARD, *_FEATURES, _ACCEPT]
     if "sample" in roles:
@@ -98,7 +99,7 @@ def write_program(found: Found, *, pid: int | None, slots: int, tier: str, draft
         if role in roles:
             out.append(_clause(kind, roles[role], only, condition, body))
     text = "\n".join(out)
-    # bpftrace refuses a map that nothing writes.
+    # For the same reason nothing may be read that only the sampler's probe writes.
     return text if "sample" in roles else re.sub(r"@[vd][sn]\b", "(uint64)0", text)
 
 
