@@ -364,11 +364,20 @@ async def test_what_is_no_burst_is_refused_and_the_next_burst_is_answered() -> N
 async def test_requests_may_come_in_one_piece_or_in_pieces() -> None:
     async with LabServer(RATES) as server:
         with Helper() as helper:
-            burst = {"do": "burst", "threads": [server.pid], "ms": 1}
-            helper.ask(trace_request(server.pid), burst, burst)
-            for _ in range(2):
-                await asyncio.to_thread(helper.said, "burst")
+            helper.ask(trace_request(server.pid), {"do": "burst", "threads": [server.pid], "ms": 1})
+            await asyncio.to_thread(helper.said, "burst")
             helper.ask(b'{"do": "burst", "thr')
             await asyncio.sleep(0.05)
             helper.ask(b'eads": [], "ms": 1}\n')
             await asyncio.to_thread(helper.said, "burst")
+
+
+@needs_probes
+@pytest.mark.server
+async def test_of_bursts_that_have_piled_up_the_newest_is_answered() -> None:
+    async with traced() as trace:
+        burst = {"do": "burst", "threads": [], "ms": 1}
+        trace.helper.ask(burst | {"ms": 0}, burst | {"ms": MAX_BURST_MS + 1}, burst)
+        said = await asyncio.to_thread(trace.helper.line)
+        assert said is not None
+        assert said.startswith('#{"burst":')

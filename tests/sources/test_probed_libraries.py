@@ -49,14 +49,21 @@ def test_a_plain_name_is_used_as_it_is(tmp_path: Path) -> None:
         assert opened(pid, str(file)) == str(file)
 
 
+ODD = ["with a space", "a,b", "a:b", "a*b", "a;b", "a{b}", 'a"b', "a'b", "a$(b)", "a`b`", "a\\b", "é", "a\tb"]
+"""Names that would be read as something else in a bpftrace program."""
+
+
 @as_root
-def test_a_name_with_a_space_is_gone_round(tmp_path: Path) -> None:
-    file = library(tmp_path / "with a space" / "libllama.so", "llama_decode")
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("part", ["folder", "file"])
+def test_a_name_with_an_odd_character_never_gets_into_the_program(name: str, part: str, tmp_path: Path) -> None:
+    path = tmp_path / name / "libllama.so" if part == "folder" else tmp_path / f"libllama{name}.so"
+    file = library(path, "llama_decode")
     with mapping(file) as pid:
-        path = opened(pid, str(file))
-        assert path.startswith(f"/proc/{pid}/map_files/")
-        assert " " not in path
-        assert Path(path).read_bytes() == file.read_bytes()
+        (place,) = find_functions(pid).roles["forward"]
+        assert place.path.startswith(f"/proc/{pid}/map_files/")
+        assert Path(place.path).read_bytes() == file.read_bytes()
+        assert code_at(pid, place.address) == CODE
 
 
 @as_root
