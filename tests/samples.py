@@ -126,7 +126,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         burst_every_s=10.0,
     ),
     ev.RequestBegan(at=_AT, target="t1", slot=1),
-    ev.CycleTraced(at=_AT, target="t1", slot=1, drafted=15, accepted=6, replayed=True, method="draft-dflash"),
+    ev.CycleTraced(at=_AT, target="t1", slot=1, drafted=15, accepted=6, replayed=True, method="draft-dflash", given_up=True),
     ev.DraftDropped(at=_AT, target="t1", slot=1, drafted=15),
     ev.TurnTraced(
         at=_AT,
