@@ -108,6 +108,39 @@ async def test_specscope_ends_under_load(how: signal.Signals, spec: ServerSpec, 
         assert psutil.pid_exists(server.pid)
 
 
+@pytest.mark.parametrize(
+    ("flags", "settings", "traced"),
+    [
+        (["--trace", "off"], "auto", False),
+        ([], "off", False),
+        ([], "auto", True),
+        ([], None, True),
+    ],
+    ids=["by flag", "by settings", "asked for by settings", "by default"],
+)
+async def test_a_helper_is_there_only_where_tracing_is_not_off(
+    flags: list[str], settings: str | None, *, traced: bool, spec: ServerSpec, tmp_path: Path
+) -> None:
+    env = {k: v for k, v in os.environ.items() if k != "SPECSCOPE_TRACE"}
+    env |= {} if settings is None else {"SPECSCOPE_TRACE": settings}
+    out = tmp_path / "facts"
+    async with LabServer(spec) as server, load_on(server):
+        command = [sys.executable, "-m", "specscope", "stream", server.url, *flags]
+        with out.open("wb") as facts:
+            process = await asyncio.create_subprocess_exec(
+                *command, stdin=asyncio.subprocess.DEVNULL, stdout=facts, stderr=asyncio.subprocess.DEVNULL, env=env
+            )
+        await until(lambda: b'"source":"metrics"' in out.read_bytes(), "attached")
+        helpers = helpers_of(process.pid)
+        assert bool(helpers) == traced
+        assert bool(Code(server.pid).changed()) == traced
+        process.terminate()
+        await process.wait()
+        assert (b'"k":"tracing"' in out.read_bytes()) == traced
+        assert (b'"source":"trace"' in out.read_bytes()) == traced
+        assert alive(helpers) == []
+
+
 @pytest.mark.parametrize("which", ["helper", "bpftrace"])
 async def test_a_part_of_the_trace_is_killed_under_load(which: str, spec: ServerSpec, tmp_path: Path) -> None:
     async with LabServer(spec) as server, load_on(server):

@@ -76,9 +76,9 @@ async def test_libraries_deleted_since_the_start(tmp_path: Path) -> None:
 
 def _no_mounts() -> bool:
     """Whether no mount namespace can be made here."""
-    return shutil.which("unshare") is None or bool(
-        subprocess.run(["unshare", "--mount", "true"], check=False).returncode
-    )
+    if shutil.which("unshare") is None:
+        return True
+    return subprocess.run(["unshare", "--mount", "true"], capture_output=True, check=False).returncode != 0
 
 
 @pytest.mark.skipif(_no_mounts(), reason="needs a mount namespace of its own: root and unshare")
