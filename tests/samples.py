@@ -126,7 +126,9 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         burst_every_s=10.0,
     ),
     ev.RequestBegan(at=_AT, target="t1", slot=1),
-    ev.CycleTraced(at=_AT, target="t1", slot=1, drafted=15, accepted=6, replayed=True, method="draft-dflash", given_up=True),
+    ev.CycleTraced(
+        at=_AT, target="t1", slot=1, drafted=15, accepted=6, replayed=True, method="draft-dflash", given_up=True
+    ),
     ev.DraftDropped(at=_AT, target="t1", slot=1, drafted=15),
     ev.TurnTraced(
         at=_AT,
@@ -150,6 +152,10 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         wait_us=140_000,
         idle_us=80_000,
         waits=34,
+        forwards=24,
+        samples=140,
+        sampling_us=17_000,
+        draft_sampling_us=47_000,
         submits=51,
         spans=[("submit", 10, 500), ("wait", 510, 6_600)],
     ),
