@@ -159,7 +159,9 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         submits=51,
         spans=[("submit", 10, 500), ("wait", 510, 6_600)],
     ),
-    ev.StacksSampled(at=_AT, target="t1", span_s=2.0, samples=200, frames=[("serve (app.py:7)", 180)]),
+    ev.StacksSampled(
+        at=_AT, target="t1", span_s=2.0, samples=200, frames=[("serve (app.py:7)", 180)], threads=["worker"]
+    ),
     ev.ModelRead(
         at=_AT,
         target="t1",
