@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import shutil
 from pathlib import Path
@@ -11,14 +12,20 @@ import pytest
 import specscope
 
 
+def _extension_folder() -> Path:
+    """Where xllamacpp lies. It is not imported: a process that has it mapped is taken for a server."""
+    spec = importlib.util.find_spec("xllamacpp")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
 @pytest.fixture(scope="session")
 def own_library(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The environment of a server whose library no other server has mapped.
 
     A probe may stand in every process that has mapped the same file.
     """
-    import xllamacpp  # noqa: PLC0415  a module of 100 MB
-
     folder = tmp_path_factory.mktemp("library")
-    shutil.copytree(Path(xllamacpp.__file__).parent, folder / "xllamacpp")
+    shutil.copytree(_extension_folder(), folder / "xllamacpp")
     return {"PYTHONPATH": os.pathsep.join([str(folder), str(Path(specscope.__file__).parent.parent)])}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import shutil
 import struct
 import subprocess
@@ -24,11 +25,17 @@ FUNCTIONS = set("TtWwi")
 STOCK = ("libllama-common.so.0.1.0", "libllama.so.0.1.0", "libggml-base.so.0.20.0", "llama-server")
 
 
+def _extension_folder() -> Path:
+    """Where xllamacpp lies. It is not imported: a process that has it mapped is taken for a server."""
+    spec = importlib.util.find_spec("xllamacpp")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
 def extension() -> Path:
     """The Python extension that holds all of llama.cpp."""
-    import xllamacpp  # noqa: PLC0415  a module of 100 MB
-
-    return next(Path(xllamacpp.__file__).parent.glob("xllamacpp*.so"))
+    return next(_extension_folder().glob("xllamacpp*.so"))
 
 
 def stock(name: str) -> Path:
