@@ -1,7 +1,15 @@
-"""Does watching slow the server? Milliseconds per cycle with and without, interleaved on one server.
+"""Does watching slow the server? Milliseconds per cycle of one and the same request, watched and not, in pairs.
 
-``python scripts/long/slowdown.py [--rounds N] [--seconds S]``. The server's own log stamps are the clock. Each round
-runs the ways of watching in turn; the medians over rounds are compared. Results: ``results/slowdown.md``.
+``python scripts/long/slowdown.py [--pairs N] [--size quick|paying] [--threads N]``. One lab server answers the same
+completion again and again, not streamed, so that nobody but the server and the watcher does anything meanwhile. The
+watcher is ``specscope stream`` in a process of its own, attached all the time: around each request of a pair it is
+continued or stopped (SIGCONT, SIGSTOP), in random order. ``control`` is a process that only sleeps, stopped and
+continued alike: its interval is the noise. Probes are left out (``--trace off``): stopping specscope does not take
+them off the server.
+
+A request's ms per cycle is the server's own: predicted_ms / (predicted_n - draft_n_accepted). Printed are the
+geometric mean of the paired ratios with a bootstrap interval of 95 %, and their median. The ways of watching take
+turns, in blocks. Results: ``results/slowdown.md``.
 """
 
 from __future__ import annotations
@@ -9,81 +17,143 @@ from __future__ import annotations
 import argparse
 import asyncio
 import contextlib
-import re
+import math
+import random
+import signal
 import statistics
 import sys
-import tempfile
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from specscope.lab.demo_load import demo_load
+import httpx
+
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
+    from collections.abc import AsyncGenerator, Sequence
 
-CYCLE = re.compile(rb"(\d+)\.(\d+)\.(\d+)\.(\d+) .*task (\d+) \| accepted")
+SETTLE_S: Final = 0.15
+"""Between stopping or continuing the watcher and the request."""
 
+BLOCK: Final = 20
+"""Pairs of one way of watching before the next takes its turn."""
 
-def cycle_ms(log: Path, since: int) -> tuple[float, int]:
-    """Mean ms between cycle ends of one request in what the log got since a position, and how many there were."""
-    gaps: list[float] = []
-    before: tuple[bytes, float] | None = None
-    for match in CYCLE.finditer(log.read_bytes()[since:]):
-        minutes, seconds, ms, us = (int(match[i]) for i in range(1, 5))
-        at = minutes * 60e3 + seconds * 1e3 + ms + us / 1e3
-        if before is not None and before[0] == match[5]:
-            gaps.append(at - before[1])
-        before = (match[5], at)
-    return statistics.fmean(gaps), len(gaps)
+ATTACH_S: Final = 3.0
+BACK_S: Final = 1.0
+"""A watcher that was stopped for a block reads up what it has missed."""
+
+WARM_UP: Final = 3
+RESAMPLES: Final = 5000
+REQUEST: Final = {
+    "prompt": "hello world this is",
+    "n_predict": 400,
+    "seed": 7,
+    "temperature": 0.0,
+    "ignore_eos": True,
+    "cache_prompt": False,
+}
+
+SPECSCOPE: Final = (sys.executable, "-m", "specscope", "stream", "--trace", "off")
+WAYS: Final[dict[str, tuple[str, ...]]] = {
+    "control (sleeps)": (sys.executable, "-c", "import time; time.sleep(1e6)"),
+    "cycles (log)": (*SPECSCOPE, "URL"),
+    "polled": (*SPECSCOPE, "--log", "/dev/null", "URL"),
+}
 
 
 @contextlib.asynccontextmanager
-async def watched(url: str, how: str) -> AsyncGenerator[None]:
-    """Nothing, or a specscope in a process of its own that streams its facts away."""
-    if how == "nothing":
-        yield
-        return
-    extra = ["--log", "/dev/null"] if how == "polled" else []
-    command = [sys.executable, "-m", "specscope", "stream", url, *extra]
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.DEVNULL
-    )
-    await asyncio.sleep(1.5)
-    yield
-    process.terminate()
-    await process.wait()
+async def watcher(command: Sequence[str], url: str) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """A watcher in a process of its own, attached and then stopped."""
+    words = [url if word == "URL" else word for word in command]
+    nowhere = asyncio.subprocess.DEVNULL
+    process = await asyncio.create_subprocess_exec(*words, stdin=nowhere, stdout=nowhere, stderr=nowhere)
+    try:
+        await asyncio.sleep(ATTACH_S)
+        signal_to(process, signal.SIGSTOP, " ".join(words))
+        yield process
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            process.kill()
+        await process.wait()
+
+
+async def cycle_ms(client: httpx.AsyncClient) -> float:
+    """Milliseconds per cycle of the request."""
+    answer = await client.post("/completion", json=REQUEST)
+    timings = answer.raise_for_status().json()["timings"]
+    return timings["predicted_ms"] / (timings["predicted_n"] - timings["draft_n_accepted"])
+
+
+def signal_to(process: asyncio.subprocess.Process, number: signal.Signals, way: str) -> None:
+    """Send a watcher a signal; one that has ended ends the run."""
+    if process.returncode is not None:
+        sys.exit(f"{way}: the watcher ended with status {process.returncode}")
+    process.send_signal(number)
+
+
+async def pair(
+    client: httpx.AsyncClient, process: asyncio.subprocess.Process, way: str, dice: random.Random
+) -> dict[bool, float]:
+    """The request with the watcher running and with it stopped, in random order."""
+    seen: dict[bool, float] = {}
+    for running in dice.sample((True, False), 2):
+        signal_to(process, signal.SIGCONT if running else signal.SIGSTOP, way)
+        await asyncio.sleep(SETTLE_S)
+        seen[running] = await cycle_ms(client)
+    return seen
+
+
+async def measure(url: str, pairs: int, dice: random.Random) -> dict[str, list[dict[bool, float]]]:
+    """All pairs of all ways, on one server."""
+    seen: dict[str, list[dict[bool, float]]] = {way: [] for way in WAYS}
+    async with contextlib.AsyncExitStack() as stack:
+        client = await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=120, trust_env=False))
+        for _ in range(WARM_UP):
+            await cycle_ms(client)
+        watchers = {way: await stack.enter_async_context(watcher(words, url)) for way, words in WAYS.items()}
+        while any(len(found) < pairs for found in seen.values()):
+            for way in dice.sample(tuple(WAYS), len(WAYS)):
+                process = watchers[way]
+                signal_to(process, signal.SIGCONT, way)
+                await asyncio.sleep(BACK_S)
+                for _ in range(min(BLOCK, pairs - len(seen[way]))):
+                    seen[way].append(await pair(client, process, way, dice))
+                signal_to(process, signal.SIGSTOP, way)
+                print(f"{way}: {len(seen[way])} pairs, {ratio(seen[way]):.4f}", file=sys.stderr, flush=True)
+    return seen
+
+
+def ratio(pairs: Sequence[dict[bool, float]]) -> float:
+    """The geometric mean of watched to not watched."""
+    return math.exp(statistics.fmean(math.log(p[True] / p[False]) for p in pairs))
+
+
+def interval(pairs: Sequence[dict[bool, float]], dice: random.Random) -> tuple[float, float]:
+    """Where the geometric mean lies with a probability of 95 %, by resampling the pairs."""
+    means = sorted(ratio(dice.choices(pairs, k=len(pairs))) for _ in range(RESAMPLES))
+    return means[int(0.025 * RESAMPLES)], means[int(0.975 * RESAMPLES)]
 
 
 async def main() -> None:
-    """Print the medians and their ratios."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rounds", type=int, default=8)
-    parser.add_argument("--seconds", type=float, default=8)
-    parser.add_argument("--size", default="quick")
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, default=100, help="of each way of watching")
+    parser.add_argument("--size", choices=("quick", "paying"), default="quick")
+    parser.add_argument("--threads", type=int, default=1, help="of the server")
     args = parser.parse_args()
-    ways = ("nothing", "cycles", "polled")
-    seen: dict[str, list[float]] = {way: [] for way in ways}
+    dice = random.Random(1)  # noqa: S311  an order, not a secret
     width = 15 if args.size == "quick" else 3
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "server.log"
-        spec = ServerSpec(n_max=width, rates=LAB_RATES, size=args.size, threads=1)
-        async with LabServer(spec, log_path=log) as server, demo_load(server.url):
-            await asyncio.sleep(3)
-            for round_ in range(args.rounds):
-                for way in ways[round_ % 3 :] + ways[: round_ % 3]:
-                    async with watched(server.url, way):
-                        start = log.stat().st_size
-                        await asyncio.sleep(args.seconds)
-                        ms, cycles = cycle_ms(log, start)
-                    seen[way].append(ms)
-                    print(f"round {round_ + 1} {way:8} {ms:7.3f} ms per cycle over {cycles} cycles", flush=True)
-    base = statistics.median(seen["nothing"])
-    for way, values in seen.items():
-        ratios = [v / b for v, b in zip(values, seen["nothing"], strict=True)]
-        median, paired = statistics.median(values), statistics.median(ratios)
-        print(f"{way:8} median {median:.3f} ms, ratio to nothing {median / base:.4f}, paired {paired:.4f}")
+    spec = ServerSpec(n_max=width, rates=LAB_RATES[:width], size=args.size, threads=args.threads)
+    async with LabServer(spec) as server:
+        seen = await measure(server.url, args.pairs, dice)
+    print(f"{args.size} n_max {width}, {args.threads} server thread(s), {args.pairs} pairs each\n")
+    print("| watched by | ms per cycle not watched | watched / not watched | 95 % interval | median ratio |")
+    print("|---|---|---|---|---|")
+    for way, pairs in seen.items():
+        low, high = interval(pairs, dice)
+        median = statistics.median(p[True] / p[False] for p in pairs)
+        base = statistics.median(p[False] for p in pairs)
+        print(f"| {way} | {base:.2f} | {ratio(pairs):.4f} | {low:.4f}-{high:.4f} | {median:.4f} |")
 
 
 if __name__ == "__main__":
