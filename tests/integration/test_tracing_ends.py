@@ -228,7 +228,7 @@ async def test_what_runs_while_the_trace_is_lost_is_polled_and_not_called_exact(
         await until(lambda: target(pump).evidence == "exact", "the first request confirmed")
         helpers_of(os.getpid())[0].kill()
         await until(lambda: not is_traced(pump), "lost")
-        await run_load(server.url, LoadPlan(requests=1, tokens=100))
+        await run_load(server.url, LoadPlan(requests=1, tokens=1500))
     seen = target(pump)
     count = seen.referee.count
     assert count is not None
