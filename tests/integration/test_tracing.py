@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import pytest
 from probed import TRACED, needs_probes, until_traced
@@ -13,6 +13,7 @@ from watched import older_build, target, until, watch
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
+from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from specscope.lab.streaming import RequestOutcome
@@ -88,9 +89,9 @@ STOCK = [
 ]
 
 
-async def _traced(spec: ServerSpec, plan: LoadPlan) -> tuple[Target, list[RequestOutcome]]:
+async def _traced(spec: ServerSpec, plan: LoadPlan, settings: Settings = TRACED) -> tuple[Target, list[RequestOutcome]]:
     """What was seen of a load that lay wholly inside the watch, and the load's own figures."""
-    async with LabServer(spec) as server, watch(server, TRACED) as pump:
+    async with LabServer(spec) as server, watch(server, settings) as pump:
         await until_traced(pump)
         outcomes = await run_load(server.url, plan)
         await until(lambda: _is_over(target(pump)), "all requests ended")
@@ -143,6 +144,19 @@ async def test_synthetic_rates_give_the_tau_known_in_advance() -> None:
     tau_draft = 1 + sum(a * n for a, n in full) / cycles
     assert cycles > 120
     assert abs(tau_draft - TAU_DRAFT) < 3 * DEVIATION / math.sqrt(cycles)
+
+
+@pytest.mark.parametrize("mode", ["cheap", "full"])
+async def test_more_or_less_to_see_counts_the_same(mode: Literal["cheap", "full"]) -> None:
+    seen, _ = await _traced(RATES, _plan(requests=4, tokens=350), Settings(trace=mode))
+    _equals_the_counters(seen)
+    assert seen.trace is not None
+    assert seen.trace.mode == mode
+    assert bool(seen.copies) == (mode == "full")
+    assert seen.anatomy is not None
+    parts = seen.anatomy.parts
+    assert 0 < parts.submit_ms < parts.whole_ms
+    assert (parts.draft_sampling_ms is not None) == (mode == "full")
 
 
 async def test_a_server_that_does_not_draft_has_turns_and_no_drafting_figures() -> None:
