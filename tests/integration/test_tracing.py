@@ -16,6 +16,8 @@ from specscope.lab.spec import LAB_RATES, ServerSpec
 from specscope.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from specscope.lab.streaming import RequestOutcome
     from specscope.session.state import Target
 
@@ -89,7 +91,12 @@ STOCK = [
 ]
 
 
-async def _traced(spec: ServerSpec, plan: LoadPlan, settings: Settings = TRACED) -> tuple[Target, list[RequestOutcome]]:
+async def _traced(
+    spec: ServerSpec,
+    plan: LoadPlan,
+    settings: Settings = TRACED,
+    enough: Callable[[Target], bool] = lambda _: True,
+) -> tuple[Target, list[RequestOutcome]]:
     """What was seen of a load that lay wholly inside the watch, and the load's own figures."""
     async with LabServer(spec) as server, watch(server, settings) as pump:
         await until_traced(pump)
