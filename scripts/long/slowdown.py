@@ -107,7 +107,9 @@ async def measure(url: str, pairs: int, dice: random.Random) -> dict[str, list[d
     """All pairs of all ways, on one server."""
     seen: dict[str, list[dict[bool, float]]] = {way: [] for way in WAYS}
     async with contextlib.AsyncExitStack() as stack:
-        client = await stack.enter_async_context(httpx.AsyncClient(base_url=url, timeout=120, trust_env=False))
+        once = httpx.Limits(max_keepalive_connections=0)  # the server closes a kept connection after five seconds
+        client = httpx.AsyncClient(base_url=url, timeout=120, limits=once, trust_env=False)
+        await stack.enter_async_context(client)
         for _ in range(WARM_UP):
             await cycle_ms(client)
         watchers = {way: await stack.enter_async_context(watcher(words, url)) for way, words in WAYS.items()}
