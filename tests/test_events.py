@@ -38,8 +38,8 @@ def test_names_on_disk_never_change() -> None:
     # Recordings of earlier versions hold them: a kind that is renamed in the program keeps its tag.
     assert " ".join(kind.__struct_config__.tag for kind in KINDS) == (
         "target attached lost missed cost mark ended server started props slot step poll counters launch cycle progress"
-        " request release statistics log stream streamed tracing began traced dropped turn copies stalls stacks"
-        " model process usage"
+        " request release statistics log buffer stream streamed tracing began traced dropped turn copies stalls stacks"
+        " model process usage gpu gpu_now gpu_memory gpu_link gpu_lost"
     )
 
 

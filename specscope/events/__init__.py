@@ -10,8 +10,10 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from specscope.events.fact import TIERS, Fact, Json, ServerState, Tier
+from specscope.events.gpu import MACHINE, GpuFound, GpuLinkRead, GpuLost, GpuMemoryRead, GpuSampled
 from specscope.events.host import ModelRead, ProcessSampled, ProcessSeen
 from specscope.events.log import (
+    BufferLogged,
     CycleLogged,
     LogSaid,
     RequestLaunched,
@@ -72,6 +74,7 @@ Event: TypeAlias = (
     | SlotReleased
     | StatisticsLogged
     | LogSaid
+    | BufferLogged
     | StreamStepped
     | StreamEnded
     | TraceStarted
@@ -85,10 +88,17 @@ Event: TypeAlias = (
     | ModelRead
     | ProcessSeen
     | ProcessSampled
+    | GpuFound
+    | GpuSampled
+    | GpuMemoryRead
+    | GpuLinkRead
+    | GpuLost
 )
 
 __all__ = [
+    "MACHINE",
     "TIERS",
+    "BufferLogged",
     "CopiesTraced",
     "CountersRead",
     "CycleLogged",
@@ -97,6 +107,11 @@ __all__ = [
     "Event",
     "EventsMissed",
     "Fact",
+    "GpuFound",
+    "GpuLinkRead",
+    "GpuLost",
+    "GpuMemoryRead",
+    "GpuSampled",
     "Json",
     "LogSaid",
     "Marked",

@@ -10,7 +10,14 @@ from specscope.events.fact import Fact, Json
 class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     """The header of a GGUF file in use. ``role``: ``target``, ``drafter`` or ``projector``.
 
-    ``sampling`` are its ``general.sampling.*`` keys without that prefix. ``tensor_types`` counts tensors by type.
+    ``sampling`` are its ``general.sampling.*`` keys without that prefix, ``hparams`` those of its architecture,
+    likewise without prefix: numbers, flags and per-layer lists. ``tensor_types`` counts tensors by type.
+
+    ``input_bytes``: the tensors that llama.cpp keeps with the input layer, on the host (token embeddings);
+    ``embedding_bytes`` of them are the token embeddings, which an output that reuses them (``tied``) has a copy of on
+    its device; ``output_bytes``: the output layer's own tensors, its norm at least;
+    ``layer_bytes``: those of each repeating layer, and ``layer_expert_bytes`` what of it are experts' weights.
+    None or empty where a split could not be read or a tensor's type is unknown.
     """
 
     role: Literal["target", "drafter", "projector"]
@@ -27,6 +34,13 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     tensor_types: dict[str, int] = {}
     sampling: dict[str, Json] = {}
     has_markov_head: bool | None = None
+    hparams: dict[str, Json] = {}
+    input_bytes: int | None = None
+    embedding_bytes: int | None = None
+    output_bytes: int | None = None
+    tied: bool | None = None
+    layer_bytes: list[int] = []
+    layer_expert_bytes: list[int] = []
 
 
 class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):
@@ -41,8 +55,15 @@ class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):
 
 
 class ProcessSampled(Fact, frozen=True, kw_only=True, tag="usage"):
-    """CPU (percent of one core) and memory of the server's process, and its busiest threads as (name, percent)."""
+    """CPU (percent of one core) and memory of the server's process, and its busiest threads as (name, percent).
+
+    ``gpu_minors``: N of each /dev/nvidiaN that it holds open; empty: it holds none; None: its files cannot be listed.
+    ``accelerated``: it holds the device file of any accelerator open, of whatever make; False: its models are on the
+    CPU.
+    """
 
     cpu_pct: float | None = None
     rss_bytes: int | None = None
     threads: list[tuple[str, float]] = []
+    gpu_minors: list[int] | None = None
+    accelerated: bool | None = None

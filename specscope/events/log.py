@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from specscope.events.fact import Count, Fact, Small
 
 
@@ -77,3 +79,16 @@ class LogSaid(Fact, frozen=True, kw_only=True, tag="log"):
 
     code: str
     fields: dict[str, str] = {}
+
+
+class BufferLogged(Fact, frozen=True, kw_only=True, tag="buffer"):
+    """Log at -lv 4: the server allocated a buffer. ``device`` is ggml's buffer name: CUDA0, CUDA_Host, CPU_Mapped.
+
+    ``kind``: ``model`` (weights), ``KV``, ``RS`` (recurrent state), ``compute``, ``output``. Lines of a dry run that
+    only measures (fitting parameters to memory) are left out.
+    """
+
+    device: str
+    kind: Literal["model", "KV", "RS", "compute", "output"]
+    bytes: int
+    model: Literal["target", "drafter"] | None = None
