@@ -43,6 +43,9 @@ SAMPLING_NAMES: Final = (
 )
 """The numeric sampling parameters of a request, by llama-server's names (tools/server/server-schema.cpp)."""
 
+SWITCH: Final = {"on": True, "off": False}
+"""What SPECSCOPE_GPU may say beside 1, 0, true and false."""
+
 LEAST_LIKENESS: Final = 0.4
 """How alike a name must be to be suggested; ``temp`` and ``temperature`` reach 0.53."""
 
@@ -85,6 +88,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         trace: probes on the server's process: ``off``; ``cheap``: cycles and the parts of a turn; ``auto``: all that
             is permitted, the dear probes in bursts of 0.3 s in 10 s; ``full``: the dear ones all the time.
         stacks: sample the Python frames of a server that runs inside Python (py-spy); others say that they have none.
+        gpu: watch the GPUs of this machine (NVML) when a watched server is on it.
         profile: recommendations by name.
     """
 
@@ -98,6 +102,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     live_metrics_s: Annotated[float, msgspec.Meta(gt=0)] | None = None
     trace: Literal["auto", "off", "cheap", "full"] = "auto"
     stacks: bool = False
+    gpu: bool = True
     profile: dict[str, Profile] = {}
 
     def profile_for(self, *names: str | None) -> Profile:
@@ -111,7 +116,7 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
     Args:
         path: the TOML file; None or a missing default file means none.
         environ: the environment: NO_COLOR, LLAMA_API_KEY, SPECSCOPE_API_KEY, SPECSCOPE_URL, SPECSCOPE_TRACE,
-            SPECSCOPE_STACKS.
+            SPECSCOPE_STACKS, SPECSCOPE_GPU.
         flags: values from the command line; None ones are not set.
 
     Raises:
@@ -127,21 +132,28 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
         except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
             raise SettingsError(f"{path}: {error}") from error
     _check_profiles(values.get("profile"), path)
-    key = key_in(environ)
-    if key:
-        values["api_key"] = key
-    if environ.get("SPECSCOPE_URL"):
-        values["url"] = environ["SPECSCOPE_URL"]
-    for name in ("trace", "stacks"):
-        if environ.get(f"SPECSCOPE_{name.upper()}"):
-            values[name] = environ[f"SPECSCOPE_{name.upper()}"]
-    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
-        values["no_color"] = True
+    values.update(_of_environment(environ))
     values.update({k: v for k, v in flags.items() if v is not None})
     try:
         return msgspec.convert(values, Settings, strict=False)
     except msgspec.ValidationError as error:
         raise SettingsError(f"{path or 'settings'}: {error}") from error
+
+
+def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment sets; an empty variable sets nothing."""
+    values: dict[str, Any] = {}
+    key = key_in(environ)
+    if key:
+        values["api_key"] = key
+    for name in ("url", "trace", "stacks", "gpu"):
+        if environ.get(f"SPECSCOPE_{name.upper()}"):
+            values[name] = environ[f"SPECSCOPE_{name.upper()}"]
+    if "gpu" in values:
+        values["gpu"] = SWITCH.get(values["gpu"], values["gpu"])
+    if environ.get("NO_COLOR") or environ.get("TERM") == "dumb":
+        values["no_color"] = True
+    return values
 
 
 def key_in(environ: Mapping[str, str]) -> str | None:

@@ -23,7 +23,7 @@ def settings_of(args: Namespace) -> Settings:
         CommandError: a settings or key file, or a key, that cannot be used.
     """
     given: Any = vars(args)
-    flags = {name: given.get(name) for name in ("log", "no_color", "ascii", "live_metrics_s", "trace", "stacks")}
+    flags = {name: given.get(name) for name in ("log", "no_color", "ascii", "live_metrics_s", "trace", "stacks", "gpu")}
     key_file = given.get("api_key_file")
     if key_file is not None:
         flags["api_key"] = _key(Path(key_file))

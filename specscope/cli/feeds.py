@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.cli.pump import Pump
-from specscope.cli.watching import make_watches, run_sources
+from specscope.cli.watching import gpus_wanted, make_watches, run_sources
 from specscope.events import Marked
 from specscope.sources.replay import ReplaySource
 from specscope.sources.source import Clock
@@ -46,6 +46,7 @@ class LiveFeed(_PumpedFeed):
         self._clock = Clock()
         super().__init__(Pump(settings, self._clock))
         self._watches = make_watches(targets, self._clock, settings)
+        self._gpus = gpus_wanted(targets, settings)
 
     def mark(self, label: str) -> None:
         """Name what the server does from here on."""
@@ -53,7 +54,7 @@ class LiveFeed(_PumpedFeed):
 
     async def run(self) -> None:
         """Pump facts until cancelled."""
-        await run_sources(self._watches, self._clock, self.pump)
+        await run_sources(self._watches, self._clock, self.pump, gpus=self._gpus)
 
 
 class ReplayFeed(_PumpedFeed):

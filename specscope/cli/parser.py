@@ -49,7 +49,7 @@ specscope [TARGET] [options]
 
 EPILOG: Final = """\
 specscope live --help shows the options of the screen (--pid, --log, --api-key-file, --label, --live-metrics,
---trace, --config, --no-color, --ascii); specscope COMMAND --help those of a command."""
+--trace, --no-gpu, --config, --no-color, --ascii); specscope COMMAND --help those of a command."""
 
 BARE_WORD: Final = re.compile(r"\w[\w-]*")
 """What may be a misspelt command: no address with a port, a domain or a path, and no option."""
@@ -187,6 +187,11 @@ def _common() -> Parser:
     )
     group.add_argument(
         "--stacks", action="store_true", default=None, help="also sample the Python frames of a server inside Python"
+    )
+    group.add_argument(
+        "--gpu",
+        action=argparse.BooleanOptionalAction,
+        help="watch this machine's NVIDIA GPUs too (the default; a server on another machine has none here)",
     )
     return common
 

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ipaddress
 import signal
+import socket
 import sys
 from contextvars import ContextVar
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+import psutil
+
 from specscope.cli.exits import UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.pump import Pump
-from specscope.events import Marked, WatchEnded
+from specscope.events import MACHINE, Marked, SourceLost, WatchEnded
 from specscope.sources.address import read_address
 from specscope.sources.merge import ServerWatch
+from specscope.sources.nvml.source import NvmlSource
 from specscope.sources.own_cost import OwnCostSource
 from specscope.sources.source import Clock
 
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from specscope.recording import Recorder
     from specscope.session.state import Target
     from specscope.settings import Settings
+    from specscope.sources.source import Emit
 
 ATTACH_WAIT_S: Final = 10.0
 """How long sources may take to attach before watching begins without them."""
@@ -60,13 +66,44 @@ def make_watches(targets: list[LiveTarget], clock: Clock, settings: Settings) ->
     ]
 
 
-async def run_sources(watches: list[ServerWatch], clock: Clock, pump: Pump) -> None:
-    """Run all sources until cancelled."""
+async def run_sources(watches: list[ServerWatch], clock: Clock, pump: Pump, *, gpus: bool = False) -> None:
+    """Run all sources until cancelled; with ``gpus`` those of this machine too, once for all servers."""
     cost = OwnCostSource(clock, lambda: sum(w.requests for w in watches))
     async with asyncio.TaskGroup() as group:
         group.create_task(cost.run(pump.emit))
+        if gpus:
+            group.create_task(_run_gpus(clock, pump.emit))
         for watch in watches:
             group.create_task(watch.run(pump.emit))
+
+
+async def _run_gpus(clock: Clock, emit: Emit) -> None:
+    """A mistake in it is its loss, and not the end of the watch."""
+    try:
+        await NvmlSource(clock).run(emit)
+    except Exception as error:  # noqa: BLE001  whatever it was, it is told
+        reason = f"specscope failed: {type(error).__name__}: {error}"
+        emit(SourceLost(at=clock.now(), target=MACHINE, source=NvmlSource.name, reason=reason))
+
+
+def gpus_wanted(targets: list[LiveTarget], settings: Settings) -> bool:
+    """Whether this machine's GPUs are to be watched: a server may be using them."""
+    return settings.gpu and any(t.pid is not None or is_here(t.url) for t in targets)
+
+
+def is_here(url: str) -> bool:
+    """Whether an address is this machine's, as far as it tells without asking a name server."""
+    host = read_address(url).host
+    if host.lower() in ("localhost", socket.gethostname().lower()):
+        return True
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return False
+    if address.is_loopback or address.is_unspecified:
+        return True
+    own = (a.address.partition("%")[0] for interface in psutil.net_if_addrs().values() for a in interface)
+    return str(address) in own
 
 
 async def finish(watches: list[ServerWatch], clock: Clock, pump: Pump) -> None:
@@ -96,7 +133,7 @@ async def watching(
     if listener is not None:
         pump.listeners.append(listener)
     watches = make_watches(targets, clock, settings)
-    task = asyncio.create_task(run_sources(watches, clock, pump))
+    task = asyncio.create_task(run_sources(watches, clock, pump, gpus=gpus_wanted(targets, settings)))
     try:
         with _signals() as told:
             await _attached(pump, clock, targets, task, told, stacks=settings.stacks)
