@@ -44,6 +44,9 @@ verbosity | all | -v --verbose --log-verbose
 ctx | int | -c --ctx-size | LLAMA_ARG_CTX_SIZE
 parallel | int | -np --parallel | LLAMA_ARG_N_PARALLEL
 kv_unified | yes_no | -kvu --kv-unified | LLAMA_ARG_KV_UNIFIED | -no-kvu --no-kv-unified
+kv_unified_per_slot | int | --kv-unified-per-slot | LLAMA_ARG_KV_UNIFIED_PER_SLOT
+kv_offload | yes_no | -kvo --kv-offload | LLAMA_ARG_KV_OFFLOAD | -nkvo --no-kv-offload
+swa_full | yes | --swa-full | LLAMA_ARG_SWA_FULL
 context_shift | yes_no | --context-shift | LLAMA_ARG_CONTEXT_SHIFT | --no-context-shift
 cache_reuse | int | --cache-reuse | LLAMA_ARG_CACHE_REUSE
 batch | int | -b --batch-size | LLAMA_ARG_BATCH
@@ -57,6 +60,20 @@ draft_cache_type_v | text | --spec-draft-type-v -ctvd --cache-type-v-draft | LLA
 gpu_layers | text | -ngl --gpu-layers --n-gpu-layers | LLAMA_ARG_N_GPU_LAYERS
 draft_gpu_layers | text | --spec-draft-ngl -ngld --gpu-layers-draft --n-gpu-layers-draft \
   | LLAMA_ARG_N_GPU_LAYERS_DRAFT
+cpu_moe | yes | -cmoe --cpu-moe | LLAMA_ARG_CPU_MOE
+n_cpu_moe | int | -ncmoe --n-cpu-moe | LLAMA_ARG_N_CPU_MOE
+n_cpu_ffn | int | -ncffn --n-cpu-ffn | LLAMA_ARG_N_CPU_FFN
+override_tensor | text | -ot --override-tensor | LLAMA_ARG_OVERRIDE_TENSOR
+draft_cpu_moe | yes | --spec-draft-cpu-moe -cmoed --cpu-moe-draft | LLAMA_ARG_SPEC_DRAFT_CPU_MOE
+draft_n_cpu_moe | int | --spec-draft-n-cpu-moe --spec-draft-ncmoe -ncmoed --n-cpu-moe-draft \
+  | LLAMA_ARG_SPEC_DRAFT_N_CPU_MOE
+draft_override_tensor | text | --spec-draft-override-tensor -otd --override-tensor-draft
+split_mode | text | -sm --split-mode | LLAMA_ARG_SPLIT_MODE
+tensor_split | text | -ts --tensor-split | LLAMA_ARG_TENSOR_SPLIT
+main_gpu | int | -mg --main-gpu | LLAMA_ARG_MAIN_GPU
+fit | text | -fit --fit | LLAMA_ARG_FIT
+load_mode | text | -lm --load-mode | LLAMA_ARG_LOAD_MODE
+mmap | yes_no | --mmap | LLAMA_ARG_MMAP | --no-mmap
 device | text | -dev --device | LLAMA_ARG_DEVICE
 draft_device | text | --spec-draft-device -devd --device-draft
 metrics | yes | --metrics | LLAMA_ARG_ENDPOINT_METRICS
@@ -95,51 +112,48 @@ seed | int | -s --seed
 samplers | text | --samplers
 """
 
-# Read no further, but known: each takes one value, two values, none.
+# Read no further, but known: each takes one value, two values, none. --mlock, like --mmap above, is of builds before
+# --load-mode.
 ONE_VALUE = """
 -tb --threads-batch -C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll -Cb --cpu-mask-batch -Crb
 --cpu-range-batch --cpu-strict-batch --prio-batch --poll-batch -lcs --lookup-cache-static -lcd
---lookup-cache-dynamic --kv-unified-per-slot -n --predict --n-predict --keep -ctxcp --ctx-checkpoints
---swa-checkpoints -cms --checkpoint-min-step -cram --cache-ram -p --prompt -f --file -bf --binary-file -r
---reverse-prompt --sampler-seq --sampling-seq --dry-sequence-breaker --adaptive-target --adaptive-decay -l
---logit-bias --grammar --grammar-file -j --json-schema -jf --json-schema-file --pooling --rope-scaling
---rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor
---yarn-beta-slow --yarn-beta-fast -dt --defrag-thold -mmu --mmproj-url -mmdev --mmproj-device
---image-min-tokens --image-max-tokens --mtmd-batch-max-tokens --video-fps --video-timestamp-interval
---video-ffmpeg-dir --rpc -lm --load-mode -lzm --lazy-mode --numa -ot --override-tensor -ncmoe --n-cpu-moe
--ncffn --n-cpu-ffn -sm --split-mode -ts --tensor-split -mg --main-gpu -fit --fit -fitt --fit-target -fitc
---fit-ctx --override-kv --lora --lora-scaled --control-vector --control-vector-scaled --tags -mu --model-url
--dr --docker-repo -hff --hf-file -hft --hf-token --embd-normalize --path --cors-origins --cors-methods
---cors-headers --ui-config --webui-config --ui-config-file --webui-config-file --tools --tools-runtime
---mcp-servers-config --mcp-servers-json --ssl-key-file --chat-template-kwargs -to --timeout
---sse-ping-interval --threads-http --slot-save-path --media-path --models-max --reasoning-format -rea
---reasoning --reasoning-effort --reasoning-budget --reasoning-budget-message --chat-template
---chat-template-file -sps --slot-prompt-similarity --log-prompts-dir --log-colors --spec-draft-threads -td
---threads-draft --spec-draft-threads-batch -tbd --threads-batch-draft --spec-draft-cpu-mask -Cd
---cpu-mask-draft --spec-draft-cpu-range -Crd --cpu-range-draft --spec-draft-cpu-strict --cpu-strict-draft
---spec-draft-prio --prio-draft --spec-draft-poll --poll-draft --spec-draft-cpu-mask-batch -Cbd
---cpu-mask-batch-draft --spec-draft-cpu-strict-batch --cpu-strict-batch-draft --spec-draft-prio-batch
---prio-batch-draft --spec-draft-poll-batch --poll-batch-draft --spec-draft-override-tensor -otd
---override-tensor-draft --spec-draft-n-cpu-moe --spec-draft-ncmoe -ncmoed --n-cpu-moe-draft
---spec-ngram-simple-size-n --spec-ngram-simple-size-m --spec-ngram-simple-min-hits --spec-ngram-map-k-size-n
---spec-ngram-map-k-size-m --spec-ngram-map-k-min-hits --spec-ngram-map-k4v-size-n
---spec-ngram-map-k4v-size-m --spec-ngram-map-k4v-min-hits
+--lookup-cache-dynamic -n --predict --n-predict --keep -ctxcp --ctx-checkpoints --swa-checkpoints -cms
+--checkpoint-min-step -cram --cache-ram -p --prompt -f --file -bf --binary-file -r --reverse-prompt
+--sampler-seq --sampling-seq --dry-sequence-breaker --adaptive-target --adaptive-decay -l --logit-bias
+--grammar --grammar-file -j --json-schema -jf --json-schema-file --pooling --rope-scaling --rope-scale
+--rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow
+--yarn-beta-fast -dt --defrag-thold -mmu --mmproj-url -mmdev --mmproj-device --image-min-tokens
+--image-max-tokens --mtmd-batch-max-tokens --video-fps --video-timestamp-interval --video-ffmpeg-dir --rpc
+-lzm --lazy-mode --numa -fitt --fit-target -fitc --fit-ctx --override-kv --lora --lora-scaled
+--control-vector --control-vector-scaled --tags -mu --model-url -dr --docker-repo -hff --hf-file -hft
+--hf-token --embd-normalize --path --cors-origins --cors-methods --cors-headers --ui-config --webui-config
+--ui-config-file --webui-config-file --tools --tools-runtime --mcp-servers-config --mcp-servers-json
+--ssl-key-file --chat-template-kwargs -to --timeout --sse-ping-interval --threads-http --slot-save-path
+--media-path --models-max --reasoning-format -rea --reasoning --reasoning-effort --reasoning-budget
+--reasoning-budget-message --chat-template --chat-template-file -sps --slot-prompt-similarity
+--log-prompts-dir --log-colors --spec-draft-threads -td --threads-draft --spec-draft-threads-batch -tbd
+--threads-batch-draft --spec-draft-cpu-mask -Cd --cpu-mask-draft --spec-draft-cpu-range -Crd
+--cpu-range-draft --spec-draft-cpu-strict --cpu-strict-draft --spec-draft-prio --prio-draft
+--spec-draft-poll --poll-draft --spec-draft-cpu-mask-batch -Cbd --cpu-mask-batch-draft
+--spec-draft-cpu-strict-batch --cpu-strict-batch-draft --spec-draft-prio-batch --prio-batch-draft
+--spec-draft-poll-batch --poll-batch-draft --spec-ngram-simple-size-n --spec-ngram-simple-size-m
+--spec-ngram-simple-min-hits --spec-ngram-map-k-size-n --spec-ngram-map-k-size-m --spec-ngram-map-k-min-hits
+--spec-ngram-map-k4v-size-n --spec-ngram-map-k4v-size-m --spec-ngram-map-k4v-min-hits
 """
 TWO_VALUES = "--control-vector-layer-range"
 NO_VALUE = """
--h --help --usage --version -cl --cache-list --completion-bash --swa-full --cache-idle-slots
---no-cache-idle-slots --perf --no-perf -e --escape --no-escape -sp --special --warmup --no-warmup
---spm-infill --ignore-eos -kvo --kv-offload -nkvo --no-kv-offload --repack -nr --no-repack --no-host -cb
---cont-batching -nocb --no-cont-batching --mmproj-offload --no-mmproj-offload --list-devices -cmoe --cpu-moe
---check-tensors --op-offload --no-op-offload --reuse-port --cors-credentials --no-cors-credentials
---ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy -ag --agent -no-ag --no-agent --ui
---webui --no-ui --no-webui --embedding --embeddings --rerank --reranking --cache-prompt --no-cache-prompt
---props --models-autoload --no-models-autoload --jinja --no-jinja --reasoning-preserve
---no-reasoning-preserve --skip-chat-parsing --no-skip-chat-parsing --prefill-assistant
---no-prefill-assistant --lora-init-without-apply --offline --log-prefix --no-log-prefix --log-timestamps
---no-log-timestamps --spec-draft-cpu-moe -cmoed --cpu-moe-draft --embd-gemma-default --fim-qwen-1.5b-default
---fim-qwen-3b-default --fim-qwen-7b-default --fim-qwen-7b-spec --fim-qwen-14b-spec --fim-qwen-30b-default
---gpt-oss-20b-default --gpt-oss-120b-default --vision-gemma-4b-default --vision-gemma-12b-default
+-h --help --usage --version --mlock -cl --cache-list --completion-bash --cache-idle-slots --no-cache-idle-slots
+--perf --no-perf -e --escape --no-escape -sp --special --warmup --no-warmup --spm-infill --ignore-eos
+--repack -nr --no-repack --no-host -cb --cont-batching -nocb --no-cont-batching --mmproj-offload
+--no-mmproj-offload --list-devices --check-tensors --op-offload --no-op-offload --reuse-port
+--cors-credentials --no-cors-credentials --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy
+--no-webui-mcp-proxy -ag --agent -no-ag --no-agent --ui --webui --no-ui --no-webui --embedding --embeddings
+--rerank --reranking --cache-prompt --no-cache-prompt --props --models-autoload --no-models-autoload --jinja
+--no-jinja --reasoning-preserve --no-reasoning-preserve --skip-chat-parsing --no-skip-chat-parsing
+--prefill-assistant --no-prefill-assistant --lora-init-without-apply --offline --log-prefix --no-log-prefix
+--log-timestamps --no-log-timestamps --embd-gemma-default --fim-qwen-1.5b-default --fim-qwen-3b-default
+--fim-qwen-7b-default --fim-qwen-7b-spec --fim-qwen-14b-spec --fim-qwen-30b-default --gpt-oss-20b-default
+--gpt-oss-120b-default --vision-gemma-4b-default --vision-gemma-12b-default
 """
 
 # Old names and how today's builds take them: the flags are refused, the variables refused or not read.

@@ -23,6 +23,8 @@ SPEC_TYPES = (
     "ngram-cache",
 )
 
+CACHE_TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0", "q4_1", "iq4_nl", "q5_0", "q5_1")
+
 _NGRAM_FLAGS = (
     *(f"--spec-ngram-{kind}-{size}" for kind in ("simple", "map-k", "map-k4v") for size in ("size-n", "size-m")),
     *(f"--spec-ngram-{kind}-min-hits" for kind in ("simple", "map-k", "map-k4v")),
@@ -85,6 +87,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-np", "--parallel", type=int, default=-1)
     parser.add_argument("-cram", "--cache-ram", type=int)
     parser.add_argument("-kvu", "--kv-unified", action="store_true")
+    parser.add_argument("-ctk", "--cache-type-k", choices=CACHE_TYPES)
+    parser.add_argument("-ctv", "--cache-type-v", choices=CACHE_TYPES)
+    parser.add_argument("-fa", "--flash-attn", choices=("on", "off", "auto"))
+    parser.add_argument("--swa-full", action="store_true")
+    parser.add_argument("-nr", "--no-repack", action="store_true")
     parser.add_argument("-t", "--threads", type=int)
     parser.add_argument("-tb", "--threads-batch", type=int)
     parser.add_argument("-ngl", "--gpu-layers", "--n-gpu-layers", type=int)
@@ -107,6 +114,8 @@ def _add_speculation(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spec-draft-n-max", type=int)
     parser.add_argument("--spec-draft-n-min", type=int)
     parser.add_argument("--spec-draft-p-min", "--draft-p-min", type=float)
+    parser.add_argument("-ctkd", "--spec-draft-type-k", "--cache-type-k-draft", choices=CACHE_TYPES)
+    parser.add_argument("-ctvd", "--spec-draft-type-v", "--cache-type-v-draft", choices=CACHE_TYPES)
     parser.add_argument("--spec-draft-p-split", "--draft-p-split", type=float)
     parser.add_argument("--spec-draft-sampling", choices=("greedy", "probabilistic"))
     parser.add_argument("--spec-draft-backend-sampling", action=argparse.BooleanOptionalAction, default=True)

@@ -39,6 +39,8 @@ _FIELDS = {
     "parallel": "n_parallel",
     "cache_ram": "cache_ram_mib",
     "kv_unified": "kv_unified",
+    "swa_full": "swa_full",
+    "no_repack": "no_extra_bufts",
     "threads": "cpuparams.n_threads",
     "threads_batch": "cpuparams_batch.n_threads",
     "gpu_layers": "n_gpu_layers",
@@ -67,8 +69,18 @@ _FIELDS.update(
     for size in ("size_n", "size_m", "min_hits")
 )
 
+# Where each flag goes that names a type of the cache.
+_CACHE_TYPES = {
+    "cache_type_k": "cache_type_k",
+    "cache_type_v": "cache_type_v",
+    "spec_draft_type_k": "speculative.draft.cache_type_k",
+    "spec_draft_type_v": "speculative.draft.cache_type_v",
+}
+
 # Bits of common_params_sampling_config: the sampling parameters set by hand, which outrank the model's own.
 _SET_BY_HAND = {"top_k": 1 << 1, "top_p": 1 << 2, "min_p": 1 << 3, "temp": 1 << 6}
+
+_FLASH_ATTENTION = {"on": "LLAMA_FLASH_ATTN_TYPE_ENABLED", "off": "LLAMA_FLASH_ATTN_TYPE_DISABLED"}
 
 _AUTO_SLOTS = 4  # what the server makes of -np -1
 
@@ -103,14 +115,12 @@ def _params(module: Any, flags: Namespace) -> Any:  # noqa: ANN401 - xllamacpp h
     """Returns CommonParams with every flag that was given."""
     params = module.CommonParams()
     for name, path in _FIELDS.items():
-        value = getattr(flags, name)
-        if value is None:
-            continue
-        *owners, attribute = path.split(".")
-        owner = params
-        for step in owners:
-            owner = getattr(owner, step)
-        setattr(owner, attribute, value)
+        _set(params, path, getattr(flags, name))
+    for name, path in _CACHE_TYPES.items():
+        kind = getattr(flags, name)
+        _set(params, path, module.ggml_type[f"GGML_TYPE_{kind.upper()}"] if kind else None)
+    if flags.flash_attn in _FLASH_ATTENTION:
+        params.flash_attn_type = module.llama_flash_attn_type[_FLASH_ATTENTION[flags.flash_attn]]
     if flags.host:
         params.hostnames = [flags.host]
     if flags.alias:
@@ -128,6 +138,16 @@ def _params(module: Any, flags: Namespace) -> Any:  # noqa: ANN401 - xllamacpp h
         *(_spec_type(module, name) for name in flags.spec_type),
     ]
     return params
+
+
+def _set(params: Any, path: str, value: object) -> None:  # noqa: ANN401 - xllamacpp has no types
+    """Sets an attribute of an attribute of ``params``, unless the flag was left out."""
+    if value is None:
+        return
+    *owners, attribute = path.split(".")
+    for step in owners:
+        params = getattr(params, step)
+    setattr(params, attribute, value)
 
 
 def _spec_type(module: Any, name: str) -> object:  # noqa: ANN401 - xllamacpp has no types

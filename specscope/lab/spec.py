@@ -53,6 +53,9 @@ class ServerSpec:
         threads: Of the server's arithmetic. Left out, one for ``quick`` (whose steps are so short that a second
             thread mostly waits for the first) and the server's own choice for ``paying``.
         ctx: Context of all slots together, in tokens.
+        cache_type_k: Type that keys are stored in, ``cache_type_v`` values, by the server's names (``q8_0``); None
+            leaves f16. The drafter's are ``draft_cache_type_k`` and ``draft_cache_type_v``.
+        kv_unified: All slots share one cache.
         binary: A llama-server to run instead of the lab's own host.
         extra: More flags, put last.
         env: More environment variables.
@@ -68,6 +71,11 @@ class ServerSpec:
     slots: int = 1
     threads: int | None = None
     ctx: int = 4096
+    cache_type_k: str | None = None
+    cache_type_v: str | None = None
+    draft_cache_type_k: str | None = None
+    draft_cache_type_v: str | None = None
+    kv_unified: bool = False
     trace: bool = True
     metrics: bool = True
     slots_endpoint: bool = True
@@ -128,6 +136,7 @@ class ServerSpec:
         flags += ["-t", str(threads)] if threads is not None else []
         # The server keeps up to 8 GiB of finished prompts by default, which a test machine does not have to spare.
         flags += ["--cache-ram", "64"]
+        flags += self._cache()
         flags += ["--metrics"] if self.metrics else []
         flags += [] if self.slots_endpoint else ["--no-slots"]
         flags += ["--api-key", self.api_key] if self.api_key else []
@@ -135,6 +144,16 @@ class ServerSpec:
         for name, value in self.sampling.items():
             flags += [f"--{name.replace('_', '-')}", f"{value:g}"]
         return [*flags, *self._speculation(drafter), *self.extra]
+
+    def _cache(self) -> list[str]:
+        types = {
+            "--cache-type-k": self.cache_type_k,
+            "--cache-type-v": self.cache_type_v,
+            "--spec-draft-type-k": self.draft_cache_type_k,
+            "--spec-draft-type-v": self.draft_cache_type_v,
+        }
+        flags = [word for name, kind in types.items() if kind is not None for word in (name, kind)]
+        return [*flags, "--kv-unified"] if self.kv_unified else flags
 
     def _speculation(self, drafter: Path | None) -> list[str]:
         types = self.server_types

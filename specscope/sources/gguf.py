@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias, cast
 
 from specscope.events import ModelRead, SourceAttached, SourceLost
 from specscope.sources.gguf_header import GgufError, GgufHeader, GgufTensor, read_header
+from specscope.sources.gguf_weights import weigh
 from specscope.sources.procfs import seen_from_here
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ __all__ = [
 
 Role: TypeAlias = Literal["target", "drafter", "projector"]
 
+_HPARAM_CHARS = 64  # longer strings are prose
 _PERMISSION_HINT = "run as the server's user or as root to read its model files"
 
 
@@ -38,7 +40,8 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
     """The fact that a header states.
 
     ``block_size`` is the key that the drafter code reads (common/speculative.cpp), ``n_vocab`` the vocabulary
-    size or, without it, the number of tokens. Tensor counts are left out when a split could not be read.
+    size or, without it, the number of tokens. Tensor counts and bytes are left out when a split could not be read;
+    of a projector, whose blocks are not llama.cpp's, bytes are not told.
 
     Args:
         header: what was read.
@@ -52,6 +55,8 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
     own = f"{arch}."
     blocks = [f"{own}block_size", "dflash.block_size", f"{own}dflash.block_size", "dspark.block_size"]
     whole = header.file_bytes is not None
+    n_layer = _whole(keys.get(f"{own}block_count"))
+    weights = weigh(header, arch, n_layer) if role != "projector" else None
     n_vocab = _whole(keys.get(f"{own}vocab_size"))
     head = any(tensor.name == "markov_w1.weight" for tensor in header.tensors)
     return ModelRead(
@@ -64,7 +69,7 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
         file_bytes=header.file_bytes,
         n_vocab=header.array_lengths.get("tokenizer.ggml.tokens") if n_vocab is None else n_vocab,
         n_embd=_whole(keys.get(f"{own}embedding_length")),
-        n_layer=_whole(keys.get(f"{own}block_count")),
+        n_layer=n_layer,
         n_ctx_train=_whole(keys.get(f"{own}context_length")),
         block_size=next((size for key in blocks if (size := _whole(keys.get(key))) is not None), None),
         nextn_layers=_nextn_layers(header, own),
@@ -75,7 +80,23 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
             if key.startswith("general.sampling.")
         },
         has_markov_head=head if head or whole else None,
+        hparams={
+            key.removeprefix(own): value for key, value in keys.items() if key.startswith(own) and _is_kept(value)
+        },
+        input_bytes=None if weights is None else weights.input_bytes,
+        embedding_bytes=None if weights is None else weights.embedding_bytes,
+        output_bytes=None if weights is None else weights.output_bytes,
+        tied=None if weights is None else weights.tied,
+        layer_bytes=[] if weights is None else weights.layers,
+        layer_expert_bytes=[] if weights is None else weights.experts,
     )
+
+
+def _is_kept(value: Json) -> bool:
+    """Whether a key of the architecture is worth keeping: numbers, flags, names, and per-layer lists of numbers."""
+    if isinstance(value, str):
+        return len(value) <= _HPARAM_CHARS
+    return not (isinstance(value, list) and any(isinstance(item, str) for item in cast("list[Json]", value)))
 
 
 def _nextn_layers(header: GgufHeader, own: str) -> int | None:

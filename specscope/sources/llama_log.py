@@ -16,10 +16,11 @@ from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from specscope.events import CycleLogged, EventsMissed, LogSaid, SourceAttached, SourceLost
+from specscope.events import BufferLogged, CycleLogged, EventsMissed, LogSaid, SourceAttached, SourceLost
 from specscope.sources.follow import LINE_LIMIT_BYTES, FileFollower, LineBuffer, Step, stream_chunks
 from specscope.sources.log_dialects import LASTING, PER_PROCESS, PRELUDE
 from specscope.sources.log_lines import LineParser
+from specscope.sources.log_memory import CODES, OF_THE_PROCESS
 
 if TYPE_CHECKING:
     from specscope.events import Event, Tier
@@ -35,6 +36,8 @@ _SLOWEST_LOOK_S: Final = 0.2
 _SLOWING: Final = 1.25
 _LOOK_WHEN_LOST_S: Final = 0.5
 _QUIET_S: Final = 1.0
+_LASTING: Final = LASTING | CODES
+_OUTLIVES_A_LOAD: Final = PER_PROCESS | OF_THE_PROCESS
 _TOO_LONG: Final = f"a line of more than {LINE_LIMIT_BYTES // 1024} KiB"
 
 
@@ -56,7 +59,7 @@ class History:
 
     def __init__(self, parser: LineParser) -> None:
         self._parser = parser
-        self._said: dict[int | None, list[LogSaid]] = {}
+        self._said: dict[int | None, list[LogSaid | BufferLogged]] = {}
         self._traced: set[int | None] = set()
         self._stamp_before_gap: int | None = None
 
@@ -74,7 +77,7 @@ class History:
         self._parser.forget_time()
 
     @property
-    def facts(self) -> list[LogSaid]:
+    def facts(self) -> list[LogSaid | BufferLogged]:
         """The facts that still hold, in the order of the log."""
         return [fact for said in self._said.values() for fact in said]
 
@@ -92,9 +95,9 @@ class History:
         said = self._said.setdefault(child, [])
         for event in events:
             if isinstance(event, LogSaid) and event.code == "model_loading":
-                said[:] = [fact for fact in said if fact.code in PER_PROCESS]
+                said[:] = [fact for fact in said if isinstance(fact, LogSaid) and fact.code in _OUTLIVES_A_LOAD]
                 self._traced.discard(child)
-            if isinstance(event, LogSaid) and event.code in LASTING:
+            if isinstance(event, BufferLogged) or (isinstance(event, LogSaid) and event.code in _LASTING):
                 said.append(event)
             if _shows_cycles(event):
                 self._traced.add(child)
@@ -109,7 +112,7 @@ class History:
     def _forget(self) -> None:
         """Keep of the last line's process only what may belong to a start that has just begun."""
         said = self._said.get(self._parser.child, [])
-        kept = list(takewhile(lambda fact: fact.code in PRELUDE, reversed(said)))
+        kept = list(takewhile(lambda fact: isinstance(fact, LogSaid) and fact.code in PRELUDE, reversed(said)))
         said[:] = reversed(kept)
         self._traced.discard(self._parser.child)
 

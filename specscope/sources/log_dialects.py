@@ -99,13 +99,6 @@ _THE_MODEL: Final = (
     _said("model_loading", "loading model '", r"\bloading model '(?P<path>.*)'"),
     _said("model_loaded", "model loaded", r"\bmodel loaded\b"),
     _said("model_load_failed", "failed to load model", r"failed to load model, '(?P<path>.*)'"),
-    _said("layers_offloaded", "layers to GPU", r"offloaded (?P<offloaded>\d+)/(?P<layers>\d+) layers to GPU"),
-    _said("kv_cache", "cells", r"size = *(?P<mib>[\d.]+) MiB \( *(?P<cells>\d+) cells, *(?P<layers>\d+) layers"),
-    _said(
-        "buffer_allocated",
-        "buffer size",
-        r"(?P<device>\S+) +(?P<kind>model|KV|RS|compute|output) buffer size = *(?P<mib>[\d.]+) MiB",
-    ),
     _said(
         "context_reduced",
         "context size reduced",

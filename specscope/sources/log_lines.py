@@ -1,7 +1,7 @@
 """Turns the lines of a llama-server log into facts. Pure: no clock, no files.
 
 What may be in a log is never trusted. At -lv 5 whole request bodies are in it, and a prompt may itself quote a
-log: a line is read only up to where such text begins, and no further than `_HEAD_CHARS`. No fact carries text
+log: a line is read only up to where such text begins, and no further than `HEAD_CHARS`. No fact carries text
 from a prompt or an answer.
 
 The debug line ``accepted a/w draft tokens, new n_tokens = ..`` is not read: with LLAMA_TRACE=1 it repeats the
@@ -11,27 +11,21 @@ cycle, and without it the last cycle of each request is missing (seen in build 1
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Annotated, Final, NamedTuple
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from specscope.events import CycleLogged, EventsMissed, LogSaid, StatisticsLogged
 from specscope.sources.log_clock import StampClock
 from specscope.sources.log_dialects import SAYINGS, STARTS
+from specscope.sources.log_frame import HEAD_CHARS, frame, worth_reading
+from specscope.sources.log_memory import MemoryLines, is_about_memory
 from specscope.sources.log_requests import RequestLines, is_about_a_request
 
 if TYPE_CHECKING:
     from specscope.events import Event
 
-_HEAD_CHARS: Final = 4096
-_PREFIX_CHARS: Final = 200
 _FIELD_CHARS: Final = 300
 _FLOAT: Final = r"\d{1,12}(?:\.\d{1,9})?"
 
-_STAMP = re.compile(r"(?<![\d.])(\d{1,9})\.(\d\d)\.(\d{3})\.(\d{3}) +[IWED] ")
-_PORT = re.compile(r"(?:^|(?<=\s))\[ *(\d{1,5})\] ")
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_PROSE_MARKS: Final = ("{", '_text="', 'to_send="', "example_format: ", "Parsing ")
 _SLOT = re.compile(r"id +(\d{1,4}) \| task (-?\d{1,10}) \|")
 _CYCLE = re.compile(
     r"id +(\d{1,4}) \| task (-?\d{1,10}) \| accepted +(\d{1,6})/ *(\d{1,6}) draft tokens(?!,)"
@@ -43,89 +37,6 @@ _STATISTICS = re.compile(
 )
 _DURATIONS = re.compile(rf"\bdur\(b,g,a[^)]*\) = ({_FLOAT}), ({_FLOAT}), ({_FLOAT})")
 _DURATION = re.compile(rf"\bdur = ({_FLOAT}) ms")
-
-
-class _JsonLine(msgspec.Struct):
-    """A line of --log-jsonl (``msg``, ``time`` in microseconds), or of Docker's json-file driver (``log``)."""
-
-    msg: str | None = None
-    log: str | None = None
-    time: Annotated[int, msgspec.Meta(ge=0, le=2**53)] | str | None = None
-
-
-_JSON: Final = msgspec.json.Decoder(_JsonLine)
-
-
-class Framed(NamedTuple):
-    """What a line says, freed of what stands around it."""
-
-    text: str
-    child: int | None
-    stamp_us: int | None
-
-
-def frame(text: str) -> Framed:
-    """Take a line apart: JSON, colours, a router's ``[PORT]``, the server's stamp, and prose cut off.
-
-    A stamp ``M.SS.mmm.uuu`` is minutes (growing past 60), seconds, milliseconds, microseconds since the start.
-    """
-    stamp_us: int | None = None
-    start = text.find('{"')
-    if start >= 0 and ('"msg"' in text or '"log"' in text):
-        try:
-            entry = _JSON.decode(text[start:])
-        except msgspec.DecodeError:
-            pass
-        else:
-            stamp_us = entry.time if isinstance(entry.time, int) else None
-            text = text[:start] + (entry.msg or entry.log or "")[:_HEAD_CHARS]
-    if "\x1b" in text:
-        text = _COLOUR.sub("", text)
-    for mark in _PROSE_MARKS:
-        if mark in text:
-            text = text[: text.index(mark)]
-    port = _PORT.search(text, 0, _PREFIX_CHARS) if "] " in text else None
-    if port:
-        text = text[port.end() :]
-    if stamp_us is None:
-        stamp = _STAMP.match(text) or _STAMP.search(text, 0, _PREFIX_CHARS)
-        if stamp:
-            minutes, seconds, millis, micros = stamp.groups()
-            stamp_us = (int(minutes) * 60 + int(seconds)) * 1_000_000 + int(millis) * 1_000 + int(micros)
-    return Framed(text, int(port[1]) if port else None, stamp_us)
-
-
-def worth_reading(text: str) -> bool:
-    """Whether any pattern can be in the line: substring tests only, the hottest lines' first."""
-    if "| task " in text:
-        return "draft tokens" in text or "print_timing" in text or "processing" in text or "context shift" in text
-    if "draft candidate" in text:  # at -lv 5 several a cycle
-        return False
-    return (
-        "draft" in text
-        or "eval time" in text
-        or "is processing" in text
-        or "specu" in text
-        or "model" in text
-        or "released" in text
-        or "_TRACE" in text
-        or "listening" in text
-        or "initializing" in text
-        or " to GPU" in text
-        or "size" in text
-        or "slot context" in text
-        or "backend " in text
-        or "argument" in text
-        or "nauthorized" in text
-        or "build" in text
-        or "verbosity" in text
-        or "sleeping" in text
-        or "cleaning" in text
-        or "cancel task" in text
-        or "n_parallel" in text
-        or "CUDA graphs" in text
-        or "partial " in text
-    )
 
 
 class LineParser:
@@ -150,6 +61,7 @@ class LineParser:
         self._port = port
         self._clocks: dict[int | None, StampClock] = {}
         self._requests: dict[int | None, RequestLines] = {}
+        self._memory: dict[int | None, MemoryLines] = {}
         self._is_starting: dict[int | None, bool] = {}
         self._late = False
 
@@ -161,9 +73,9 @@ class LineParser:
             arrival: When it was read, seconds since the epoch.
         """
         if isinstance(line, bytes):
-            text = str(line if line[:1] == b"{" else line[:_HEAD_CHARS], "latin-1")
+            text = str(line if line[:1] == b"{" else line[:HEAD_CHARS], "latin-1")
         else:
-            text = line if line[:1] == "{" else line[:_HEAD_CHARS]
+            text = line if line[:1] == "{" else line[:HEAD_CHARS]
         if not worth_reading(text) and not (self._late and "slot" in text):
             return []
         if not text.isascii():
@@ -181,19 +93,21 @@ class LineParser:
         elif is_about_a_request(text):
             events = self._of_requests().read(text, at)
         else:
-            events = self._said(text, at)
+            events = self._of_memory().read(text, at) if is_about_memory(text) else []
+            events = events or self._said(text, at)
         return self._settled(text, events)
 
     def anticipate(self, line: bytes, arrival: float) -> None:
         """Learn the time from the last line of a batch, before the batch is parsed."""
-        _, child, stamp_us = frame(str(line[:_HEAD_CHARS], "latin-1"))
+        _, child, stamp_us = frame(str(line[:HEAD_CHARS], "latin-1"))
         if stamp_us is not None and child == self.child:
             self._clock().anticipate(stamp_us, arrival)
 
     def flush(self) -> list[Event]:
-        """The requests whose block is not closed. For when a log falls silent or ends."""
+        """The requests whose block is not closed, and buffers whose graph is not told. For when a log falls silent."""
         self._late = False
-        return [event for requests in self._requests.values() for event in requests.close_all()]
+        events = [event for requests in self._requests.values() for event in requests.close_all()]
+        return [*events, *(event for memory in self._memory.values() for event in memory.settle())]
 
     def forget_time(self) -> None:
         """Drop what was learnt from stamps: the lines so far were read long after they were written."""
@@ -215,6 +129,12 @@ class LineParser:
         if requests is None:
             requests = self._requests[self.child] = RequestLines(self._target)
         return requests
+
+    def _of_memory(self) -> MemoryLines:
+        memory = self._memory.get(self.child)
+        if memory is None:
+            memory = self._memory[self.child] = MemoryLines(self._target)
+        return memory
 
     def _settled(self, text: str, events: list[Event]) -> list[Event]:
         """Close blocks that this line ends, in front of its own facts, and note what may follow."""
@@ -279,7 +199,8 @@ class LineParser:
             if slot:
                 fields |= {"slot": slot[1], "task": slot[2]}
             said = LogSaid(at=at, target=self._target, code=saying.code, fields=fields)
-            return [*self._restarted(), said] if saying.code in STARTS else [said]
+            before = self._restarted() if saying.code in STARTS else self._of_memory().heard(saying.code)
+            return [*before, said]
         return []
 
     def _restarted(self) -> list[Event]:
@@ -287,5 +208,6 @@ class LineParser:
         if self._is_starting.get(self.child):
             return []
         self.restarts += 1
+        self._memory.pop(self.child, None)
         requests = self._requests.pop(self.child, None)
         return requests.close_all() if requests else []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
 import re
 import time
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import psutil
 
@@ -19,8 +21,10 @@ if TYPE_CHECKING:
     from specscope.sources.source import Clock, Emit
 
 __all__ = [
+    "DeviceFiles",
     "LogPlace",
     "ProcessSource",
+    "device_files",
     "host_of",
     "is_python",
     "log_path_of",
@@ -42,6 +46,11 @@ _SECRET_FLAG = re.compile(r"--?(.+-)?(key|token|secret|password|mcp-servers-json
 _PROMPT_FLAGS = ("-p", "--prompt", "-sys", "--system-prompt")
 _SECRET_TEXT = re.compile(r"(?<=://)[^/@\s]+(?=@)|(?<=\?)\S*(?i:token|signature|key)\S*|\b(hf_|sk-)[\w-]{8,}")
 _PYTHON = re.compile(r"python[\d.]*(\.exe)?$")
+
+# Not nvidiactl, nvidia-uvm and the like, which are no device's. dri: Vulkan, Intel and AMD; kfd: ROCm; dxg: WSL2;
+# the last two: NPUs (Ascend, accel subsystem).
+_GPU_FILE = re.compile(r"/dev/(nvidia(?P<nvidia>\d+)|dri/\w+|kfd|dxg|davinci\d+|accel/\w+)$")
+_GPUS_S = 10.0  # between looks at the files held: a server takes its GPUs when it starts and keeps them
 
 _TOP_THREADS = 5
 _LEAST_THREAD_PCT = 0.5
@@ -119,6 +128,31 @@ def _exe(process: psutil.Process) -> str | None:
         return None
 
 
+class DeviceFiles(NamedTuple):
+    """Device files that a process holds open: N of each /dev/nvidiaN, and whether there is any accelerator's."""
+
+    minors: list[int]
+    accelerated: bool
+
+
+def device_files(pid: int) -> DeviceFiles | None:
+    """The accelerators' files that a process holds open; None where its files may not be listed, or it is gone."""
+    minors: set[int] = set()
+    accelerated = False
+    try:
+        with os.scandir(PROC / str(pid) / "fd") as entries:
+            for entry in entries:
+                with contextlib.suppress(OSError):  # closed meanwhile
+                    # A server has hundreds of descriptors.
+                    if found := _GPU_FILE.match(os.readlink(entry.path)):  # noqa: PTH115  a Path costs more
+                        accelerated = True
+                        if found["nvidia"]:
+                            minors.add(int(found["nvidia"]))
+    except OSError:
+        return None
+    return DeviceFiles(sorted(minors), accelerated)
+
+
 class _Meter:
     """CPU and memory of a process between two readings."""
 
@@ -127,6 +161,8 @@ class _Meter:
         self._at_s: float | None = None
         self._cpu_s = 0.0
         self._threads_s: dict[int, float] = {}
+        self._devices: DeviceFiles | None = None
+        self._gpus_at_s: float | None = None
 
     def read(self, at: float, target: str) -> ProcessSampled:
         """A sample. Percentages are of one core since the last reading, and absent in the first.
@@ -147,7 +183,18 @@ class _Meter:
         cpu_pct = None if span_s is None else round(100 * (cpu_s - self._cpu_s) / span_s, 1)
         threads = [] if span_s is None else self._busiest(threads_s, span_s)
         self._at_s, self._cpu_s, self._threads_s = now_s, cpu_s, threads_s
-        return ProcessSampled(at=at, target=target, cpu_pct=cpu_pct, rss_bytes=rss_bytes, threads=threads)
+        if self._gpus_at_s is None or now_s - self._gpus_at_s >= _GPUS_S:
+            self._gpus_at_s, self._devices = now_s, device_files(process.pid)
+        devices = self._devices
+        return ProcessSampled(
+            at=at,
+            target=target,
+            cpu_pct=cpu_pct,
+            rss_bytes=rss_bytes,
+            threads=threads,
+            gpu_minors=devices.minors if devices is not None else None,
+            accelerated=devices.accelerated if devices is not None else None,
+        )
 
     def _read_threads(self) -> dict[int, float]:
         try:

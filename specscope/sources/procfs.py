@@ -114,6 +114,18 @@ def parent_of(pid: int) -> int | None:
     return None
 
 
+def has_ended(pid: int) -> bool:
+    """Whether a process is gone, or is dead and only waits for its parent.
+
+    An empty command line does not say so: it is empty too while the process replaces its program (execve).
+    """
+    try:
+        text = (PROC / str(pid) / "stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return True
+    return text.rpartition(")")[2].split()[:1] in (["Z"], ["X"])
+
+
 def cgroup_of(pid: int) -> str:
     """The control groups of a process, as lines; empty when it is gone."""
     try:

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.events import SourceAttached, SourceLost, StacksSampled
 from specscope.sources.process import is_python
-from specscope.sources.procfs import PROC, argv_of, maps_name
+from specscope.sources.procfs import PROC, argv_of, has_ended, maps_name
 from specscope.sources.stack_lines import StackCount, read_errors, read_stack
 from specscope.sources.tether import tethered
 
@@ -201,7 +201,7 @@ def runs_python(pid: int) -> bool:
 
 def _obstacle(pid: int, program: str | None) -> Obstacle | None:
     """What stands in the way before py-spy is tried."""
-    if not argv_of(pid):
+    if has_ended(pid):
         return _ended(pid)
     if not runs_python(pid):
         return Obstacle("the server is no Python process: it has no Python frames", final=True)
@@ -216,7 +216,7 @@ def _ended(pid: int) -> Obstacle:
 
 def _failed(pid: int, complaint: str) -> Obstacle:
     """Why py-spy gave nothing."""
-    if not argv_of(pid):
+    if has_ended(pid):
         return _ended(pid)
     if complaint.startswith("Permission"):
         return denied(pid)

@@ -45,6 +45,25 @@ def test_the_flags_of_a_spec_are_read_back_by_the_host() -> None:
     assert (flags.temp, flags.top_k, flags.min_p, flags.top_p) == (0.5, 20, 0.0, None)
 
 
+def test_the_cache_of_a_spec() -> None:
+    flags = _parsed(
+        ServerSpec(
+            cache_type_k="q8_0",
+            cache_type_v="q4_0",
+            draft_cache_type_k="bf16",
+            draft_cache_type_v="f32",
+            kv_unified=True,
+            extra=("--swa-full", "-fa", "on", "--no-repack"),
+        )
+    )
+    assert (flags.cache_type_k, flags.cache_type_v, flags.kv_unified) == ("q8_0", "q4_0", True)
+    assert (flags.spec_draft_type_k, flags.spec_draft_type_v) == ("bf16", "f32")
+    assert (flags.swa_full, flags.flash_attn, flags.no_repack) == (True, "on", True)
+    plain = _parsed(ServerSpec())
+    assert (plain.cache_type_k, plain.spec_draft_type_v, plain.flash_attn) == (None, None, None)
+    assert not plain.kv_unified
+
+
 def test_types_of_the_environment_and_of_every_flag_add_up() -> None:
     spec = ServerSpec(types=("ngram-simple",), extra=("--spec-type", "ngram-mod,ngram-cache"))
     flags = _parsed(spec, {"LLAMA_ARG_SPEC_TYPE": "ngram-map-k"})

@@ -116,6 +116,19 @@ def test_the_fact_of_a_drafter(small: str) -> None:
         tensor_types={"F32": 1, "F16": 1},
         sampling={"temp": 0.5, "top_k": 20},
         has_markov_head=True,
+        hparams={
+            "block_size": 16,
+            "target_layers": [2, 4, 6],
+            "embedding_length": 64,
+            "block_count": 3,
+            "context_length": 4096,
+        },
+        input_bytes=0,
+        embedding_bytes=0,
+        output_bytes=4 * 32 * 4 + 2 * 8 * 2,
+        tied=False,
+        layer_bytes=[0, 0, 0],
+        layer_expert_bytes=[0, 0, 0],
     )
 
 

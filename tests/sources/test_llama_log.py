@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar
 import pytest
 
 from specscope.events import (
+    BufferLogged,
     CycleLogged,
     Event,
     EventsMissed,
@@ -138,6 +139,20 @@ async def test_what_still_holds_is_reported_and_what_has_passed_is_not(log: Path
     codes = [fact.code for fact in watch.of(LogSaid)]
     # the model was loaded three times, the server slept twice: the last loading counts
     assert codes == ["verbosity", "listening", "model_loading", "n_slots", "ngram_match_too_small", "trace_on"]
+
+
+async def test_buffers_of_before_the_watch_are_those_of_the_last_loading(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    once = (Path(__file__).parent.parent / "fixtures" / "memory" / "h200_dflash.log").read_bytes()
+    log.write_bytes(once + once[once.index(b"0.00.246.886") :])
+    async with watching(log) as watch:
+        await watch.until(lambda: watch.of(BufferLogged))
+    buffers = watch.of(BufferLogged)
+    assert sum(fact.kind == "KV" for fact in buffers) == 2
+    assert sum(fact.kind == "model" and fact.model == "target" for fact in buffers) == 2
+    codes = [fact.code for fact in watch.of(LogSaid)]
+    assert (codes.count("device_total"), codes.count("layers_offloaded")) == (2, 1)
+    assert {"kv_cache", "draft_kv_cache", "memory_breakdown", "device_used"} <= set(codes)
 
 
 async def test_the_tier_rises_with_the_trace_and_falls_with_a_restart_without_it(tmp_path: Path) -> None:

@@ -18,7 +18,16 @@ from hypothesis import strategies as st
 from specscope.events import ProcessSampled, ProcessSeen, ServerStarted, SourceAttached, SourceLost
 from specscope.flags import ServerFlags, parse_flags
 from specscope.sources import log_place, process
-from specscope.sources.process import ProcessSource, log_path_of, log_place_of, process_seen, redact_argv, redact_env
+from specscope.sources.process import (
+    DeviceFiles,
+    ProcessSource,
+    device_files,
+    log_path_of,
+    log_place_of,
+    process_seen,
+    redact_argv,
+    redact_env,
+)
 from specscope.sources.source import Clock
 
 if TYPE_CHECKING:
@@ -183,6 +192,54 @@ async def test_a_hidden_environment_is_unknown_and_the_hint_says_why(monkeypatch
     attached = next(event for event in events if isinstance(event, SourceAttached))
     assert seen.env is None
     assert "LLAMA_ARG_" in attached.hint
+
+
+def devices(folder: Path, *names: str) -> Path:
+    """A process's directory in /proc, with links to what it holds open."""
+    held = folder / "7" / "fd"
+    held.mkdir(parents=True)
+    for i, name in enumerate(names):
+        (held / str(i)).symlink_to(name)
+    return held
+
+
+def test_which_gpus_a_process_holds_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(process, "PROC", tmp_path)
+    others = ("/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-caps/nvidia-cap1", "/dev/nvidia0 (deleted)", "pipe:[1]")
+    devices(tmp_path, "/dev/nvidia10", "/dev/nvidia2", "/dev/nvidia2", "/dev/null", *others)
+    assert device_files(7) == DeviceFiles([2, 10], accelerated=True)
+    assert device_files(8) is None
+
+
+@pytest.mark.parametrize("name", ["/dev/dri/renderD128", "/dev/kfd", "/dev/dxg", "/dev/davinci0", "/dev/accel/accel0"])
+def test_accelerators_of_other_makes_are_seen_as_such(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process, "PROC", tmp_path)
+    devices(tmp_path, "/dev/null", name)
+    assert device_files(7) == DeviceFiles([], accelerated=True)
+
+
+def test_a_process_without_gpus_and_one_that_may_not_be_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert device_files(os.getpid()) == DeviceFiles([], accelerated=False)
+    monkeypatch.setattr(os, "scandir", Mock(side_effect=PermissionError))
+    assert device_files(os.getpid()) is None
+
+
+async def test_samples_carry_the_gpus_and_look_for_them_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = [DeviceFiles([0], accelerated=True), DeviceFiles([0, 1], accelerated=True), None]
+    looked = Mock(side_effect=[*held, *[DeviceFiles([], accelerated=False)] * 99])
+    monkeypatch.setattr(process, "device_files", looked)
+    monkeypatch.setattr(process, "_GPUS_S", 0.2)
+    events: list[Event] = []
+    with child(WAIT) as running:
+        task = asyncio.create_task(ProcessSource(running.pid, Clock(), interval_s=0.02).run(events.append))
+        await until(lambda: looked.call_count > 3)
+        task.cancel()
+    told = [event.gpu_minors for event in events if isinstance(event, ProcessSampled)]
+    changes = [a for a, b in zip(told, [..., *told], strict=False) if a != b]
+    assert changes[:3] == [[0], [0, 1], None]
+    assert len(told) > looked.call_count
 
 
 # --- the log ------------------------------------------------------------------------------------------------------
