@@ -169,6 +169,31 @@ def stalls(at: float, waiting: float, idle: float, *, span_s: float = 0.25, cycl
     )
 
 
+# --- the machine's GPUs ---------------------------------------------------------------------------------------------
+
+
+def gpu(index: int = 0, at: float = 0.0, **fields: object) -> ev.GpuFound:
+    return ev.GpuFound(at=T0 + at, target=ev.MACHINE, index=index, **fields)
+
+
+def gpu_now(at: float, power_w: float | None = None, *, index: int = 0, **fields: object) -> ev.GpuSampled:
+    return ev.GpuSampled(at=T0 + at, target=ev.MACHINE, index=index, power_w=power_w, **fields)
+
+
+def gpu_memory(
+    at: float, used_bytes: int | None = None, *, index: int = 0, pids: object = None, **fields: object
+) -> ev.GpuMemoryRead:
+    return ev.GpuMemoryRead(at=T0 + at, target=ev.MACHINE, index=index, used_bytes=used_bytes, processes=pids, **fields)
+
+
+def gpu_link(at: float, energy_j: float | None = None, *, index: int = 0, **fields: object) -> ev.GpuLinkRead:
+    return ev.GpuLinkRead(at=T0 + at, target=ev.MACHINE, index=index, energy_j=energy_j, **fields)
+
+
+def gpu_lost(at: float, reason: str = "fallen off the bus", *, index: int = 0) -> ev.GpuLost:
+    return ev.GpuLost(at=T0 + at, target=ev.MACHINE, index=index, reason=reason)
+
+
 # --- what comes of them ---------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
+from specscope.reports.snapshot_gpu import energy_json, gpus_json, kv_json, memory_json, memory_map_json
 from specscope.reports.snapshot_trace import by_method, trace_json
 from specscope.reports.stacks import stacks_json
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from specscope.events import ModelRead
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding
-    from specscope.session.state import Referee, RequestRow, Session, Target
+    from specscope.session.state import Referee, RequestRow, Session, SourceView, Target
 
 SCHEMA_VERSION: Final = 1
 
@@ -47,9 +48,11 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "economics": None,
         **trace_json(target),
         "stacks": stacks_json(target.stacks),
-        "kv": _kv(target),
-        "gpu": None,
-        "memory_map": None,
+        "kv": kv_json(target),
+        "gpu": gpus_json(session, target),
+        "energy": energy_json(target),
+        "memory_map": memory_map_json(target),
+        "memory": memory_json(target),
         "sampling": _sampling(target),
         "findings": [finding_json(f) for f in findings],
         "collecting": [
@@ -58,7 +61,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "regimes": None,
         "marks": [{"at": at, "label": label} for at, label in session.marks],
         "epochs": {"current": target.epoch, "restarts_at": list(target.restarts)},
-        "sources": _sources(target),
+        "sources": [*_sources(target.sources), *_sources(session.machine.sources)],
         "overhead": msgspec.to_builtins(_overhead(session)),
     }
 
@@ -200,29 +203,6 @@ def _throughput(target: Target) -> Json:
     }
 
 
-def _kv(target: Target) -> Json:
-    fills = [s.fill_tokens for s in target.slots if s.fill_tokens is not None]
-    most = [s.fill_max_tokens for s in target.slots if s.fill_max_tokens is not None]
-    return {
-        "n_ctx": target.props.n_ctx if target.props else None,
-        "slots": [
-            {
-                "id": s.id,
-                "n_ctx": s.n_ctx,
-                "fill_tokens": s.fill_tokens,
-                "fill_max_tokens": s.fill_max_tokens,
-                "busy": s.busy,
-            }
-            for s in target.slots
-        ],
-        "fill_tokens": sum(fills) if fills else None,
-        "fill_max_tokens": max(most) if most else None,
-        "bytes_per_token": None,
-        "reserved_bytes": None,
-        "by_depth": None,
-    }
-
-
 def _sampling(target: Target) -> Json:
     return {
         "slots": [{"id": s.id, "params": s.params} for s in target.slots if s.params is not None],
@@ -247,7 +227,7 @@ def finding_json(finding: Finding) -> Json:
     }
 
 
-def _sources(target: Target) -> list[Json]:
+def _sources(sources: tuple[SourceView, ...]) -> list[Json]:
     return [
         {
             "name": s.name,
@@ -257,7 +237,7 @@ def _sources(target: Target) -> list[Json]:
             "hint": s.hint or None,
             "lost_events": s.missed,
         }
-        for s in target.sources
+        for s in sources
     ]
 
 

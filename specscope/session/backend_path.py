@@ -130,10 +130,23 @@ def _most(seen: list[_Seen]) -> str:
     return f"{f'{row.per_turn:.1f}'.removesuffix('.0')} x {row.bytes_each:,} bytes a turn{told}"
 
 
-def estimated_path(config: Config, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]) -> BackendPath:
-    """The path that flags, log lines and request parameters tell of. A default that nothing confirms is unknown."""
+def estimated_path(
+    config: Config,
+    flags: ServerFlags | None,
+    said: Mapping[str, Mapping[str, str]],
+    by_bus: tuple[tuple[Side, str], tuple[Side, str]] = (("unknown", ""), ("unknown", "")),
+) -> BackendPath:
+    """The path that flags, log lines and request parameters tell of, else what the traffic on the bus does.
+
+    A default that nothing confirms is unknown. ``by_bus``: the drafter's and the target's path as
+    :func:`specscope.session.bus.by_bus` has them.
+    """
     draft, draft_why = _drafter_absent(config) or _draft_told(flags, said)
     target, target_why = _target_told(config, flags, said)
+    if draft == "unknown" and draft_why not in (NO_DRAFTER, OFF):
+        draft, draft_why = by_bus[0]
+    if target == "unknown":
+        target, target_why = by_bus[1]
     return BackendPath(draft, target, draft_why, target_why, _evidence("estimated", draft, target))
 
 

@@ -10,6 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.depth import DepthBook
 from specscope.session.request_book import RequestBook
 from specscope.session.state import Cycle
 from specscope.session.tally import Tally
@@ -34,6 +35,7 @@ class CycleBook(RequestBook):
         tally: all requests together, each by its strongest source.
         width_limit: the widest draft possible, where known; a polled step beyond it was two cycles.
         cycle_ms: the running cycle time of one slot, for judging whether two cycles hide in one polled step.
+        depths: speed by KV depth.
         merged: polled steps that held more than one cycle, so that none of them could be told.
         polled_cycles: cycles told by polling, whether or not a stronger source told them again.
     """
@@ -41,6 +43,7 @@ class CycleBook(RequestBook):
     width_limit: int | None = None
     tally: Tally = field(default_factory=Tally)
     window: Window = field(default_factory=Window)
+    depths: DepthBook = field(default_factory=DepthBook)
     cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     slot_tallies: dict[int, Tally] = field(default_factory=dict[int, Tally])
     cycle_ms: float | None = None
@@ -48,6 +51,10 @@ class CycleBook(RequestBook):
     polled_cycles: int = 0
     _owners: deque[Request] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     _next: int = 1
+
+    def lacks_cycles(self) -> bool:
+        """Whether the log's totals tell of drafts of a request of which no cycle was seen."""
+        return any(r.logged is not None and r.logged.drafted and r.seen_by is None for r in self.requests.values())
 
     def finish(self, request: Request, at: float, stop: str = "finished") -> None:
         """End a request. A draft whose replay has not ended was drafted, but is no cycle."""
@@ -107,6 +114,7 @@ class CycleBook(RequestBook):
         self._owners.append(request)
         self._next += 1
         self.window.gains.append(Gain(at, request, accepted + 1, 1, gap_ms, width, accepted))
+        self.depths.add(request, accepted + 1, 1, gap_ms)
 
     def add_unverified(self, slot: int, drafted: int) -> None:
         """Drafted tokens of a slot whose cycle never ended, whatever request they were for."""
@@ -124,6 +132,7 @@ class CycleBook(RequestBook):
         self.cycles = deque((c for c, _ in told), maxlen=CYCLES_KEPT)
         self._owners = deque((owner for _, owner in told), maxlen=CYCLES_KEPT)
         self.window.drop(request)
+        self.depths.take_back(request)
 
     def add_plain(self, request: Request, at: float, steps: int, *, first: bool = False, timed: bool = False) -> None:
         """Count forwards without a draft.
@@ -145,8 +154,18 @@ class CycleBook(RequestBook):
             request.last_step_at = at
         if not first:
             self.window.gains.append(Gain(at, request, steps, steps, gap_ms, None, None))
+            self.depths.add(request, steps, steps, gap_ms)
         elif not request.cycle_tokens:
             request.first_token_at = request.last_step_at = at
+
+    def add_last(self, request: Request, steps: int) -> None:
+        """Count plain steps up to a request's end that was seen some time after it.
+
+        How long they took is not known, unless the log tells of the end as well.
+        """
+        request.untimed += steps
+        for tally in self._tallies(request):
+            tally.add_plain(steps)
 
     def add_merged(self, request: Request, at: float, tokens: int) -> None:
         """A polled step that may hold several cycles: its tokens took their time, but tell of no cycle."""
@@ -168,7 +187,16 @@ class CycleBook(RequestBook):
             tally.add_plain(own)
         if request.last_step_at is None and request.generated_ms is not None:
             request.last_step_at = at - request.generated_ms / 1000
-        self.add_plain(request, at, steps - own, timed=True)
+        if not request.untimed:
+            self.add_plain(request, at, steps - own, timed=True)
+            return
+        tokens, request.untimed = request.untimed + max(0, steps - own), 0
+        for tally in self._tallies(request):
+            tally.add_plain(steps - own)
+        if request.last_step_at is not None and request.generated_ms is not None:
+            gap_ms = min(max(0.0, (at - request.last_step_at) * 1000), request.generated_ms)
+            self.window.gains.append(Gain(at, request, tokens, tokens, gap_ms, None, None))
+            self.depths.add(request, tokens, tokens, gap_ms)
 
     # --- what the log tells ---------------------------------------------------------------------------------------
 

@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
-from specscope.session.backend_path import MIN_TURNS, estimated_path, traced_path
-from specscope.session.copies import copy_rows, shapes_of, turns_in
-from specscope.session.estimate import estimate, on_device
-from specscope.session.stalls import stalls_of
+from specscope.session.derive_turns import with_turns
 from specscope.session.state import PollView, Target, Totals
 from specscope.session.tally import PositionRate
-from specscope.session.turn_state import TraceView
 
 if TYPE_CHECKING:
-    from specscope.events import Tier, TraceStarted
-    from specscope.session.copies import Shapes
+    from specscope.events import Tier
+    from specscope.session.cycle_book import CycleBook
+    from specscope.session.machine_fold import MachineFold
     from specscope.session.referee import RefereeBook
-    from specscope.session.state import Config, Evidence, Rates
+    from specscope.session.state import Evidence
     from specscope.session.tally import Tally
     from specscope.session.target_fold import TargetFold
-    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow
 
 
-def derive_target(fold: TargetFold) -> Target:
-    """The frozen view of one target."""
+def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
+    """The frozen view of one target, and of the machine's devices that it uses."""
     epoch = fold.epoch
     book = epoch.book
     if fold.last_fact_at is not None:
         epoch.referee.settle(fold.last_fact_at)
     cycle_evidence = _cycle_evidence(fold)
     totals = _totals(fold, cycle_evidence)
+    rates, gpus, config = book.window.rates(), machine.uses(fold), fold.config()
     target = Target(
         id=fold.id,
         url=fold.url,
@@ -46,7 +42,7 @@ def derive_target(fold: TargetFold) -> Target:
         tier=_tier(fold),
         cycle_evidence=cycle_evidence,
         evidence=totals.evidence,
-        rates=book.window.rates(),
+        rates=rates,
         totals=totals,
         referee=epoch.referee.view(),
         poll=_poll(fold),
@@ -55,73 +51,19 @@ def derive_target(fold: TargetFold) -> Target:
         slots=epoch.slots.views(),
         requests=tuple(r.row() for r in book.requests.values()),
         sources=tuple(fold.sources.values()),
-        config=fold.config(),
+        config=config,
         props=fold.props,
         process=fold.process,
         usage=fold.usage,
         flags=fold.flags,
         models=dict(fold.models),
         log_said=dict(epoch.said),
+        by_depth=book.depths.rows(),
+        gpus=gpus,
+        energy=machine.energy(fold, gpus, rates, totals),
+        memory=fold.memory.view(fold, config, gpus, machine.growth(fold)),
     )
-    return _with_turns(target, fold)
-
-
-def _with_turns(target: Target, fold: TargetFold) -> Target:
-    """The same with what a trace tells, or what is estimated of it from the rest."""
-    traced, config = fold.epoch.traced, target.config
-    shapes = _shapes(fold, config, target.totals)
-    copies = copy_rows(traced.copies, shapes)
-    return replace(
-        target,
-        by_method=traced.by_method(),
-        anatomy=_anatomy(fold, target.rates, config),
-        copies=copies,
-        backend_path=_path(fold, config, copies, shapes),
-        stalls=stalls_of(traced.bursts, traced.tracing),
-        trace=_trace(traced.tracing),
-    )
-
-
-def _trace(tracing: TraceStarted | None) -> TraceView | None:
-    if tracing is None:
-        return None
-    return TraceView(tracing.mode, tuple(tracing.missing), tracing.burst_s, tracing.burst_every_s, tracing.asynchronous)
-
-
-def _anatomy(fold: TargetFold, rates: Rates, config: Config) -> Anatomy | None:
-    """The parts of a turn as traced; without a trace, what else can be said of them."""
-    epoch = fold.epoch
-    tracing = epoch.traced.tracing
-    traced = epoch.traced.anatomy.view(
-        "unconfirmed" if epoch.referee.missed else "exact",
-        asynchronous=tracing.asynchronous if tracing is not None else None,
-        drafts=None if config.types is None else bool(config.types),
-        sampled=epoch.traced.sampled(),
-    )
-    if traced is not None:
-        return traced
-    device = on_device(fold.flags, epoch.said)
-    decoding = epoch.book.window.without_pause(rates)
-    return estimate(rates, epoch.statistics, fold.usage, decoding=decoding, device=device)
-
-
-def _shapes(fold: TargetFold, config: Config, totals: Totals) -> Shapes:
-    told = fold.props.total_slots if fold.props is not None else None
-    return shapes_of(
-        fold.models,
-        config,
-        slots=told or len(fold.epoch.slots.slots) or None,
-        width_seen=totals.width_max,
-        ubatch=fold.flags.ubatch if fold.flags is not None else None,
-    )
-
-
-def _path(fold: TargetFold, config: Config, copies: tuple[CopyRow, ...], shapes: Shapes) -> BackendPath:
-    traced = fold.epoch.traced
-    if copies and turns_in(traced.copies) >= MIN_TURNS:
-        tracing = traced.tracing
-        return traced_path(copies, shapes, config, asynchronous=tracing.asynchronous if tracing is not None else None)
-    return estimated_path(config, fold.flags, fold.epoch.said)
+    return with_turns(target, fold)
 
 
 def _tier(fold: TargetFold) -> Tier:
@@ -155,7 +97,28 @@ def _totals(fold: TargetFold, cycle_evidence: Evidence) -> Totals:
         return _counted(referee, tally)
     if _is_polled(fold):
         return _captured(tally, cycle_evidence)
+    by_log = _summed(fold.epoch.book)
+    if by_log is not None:
+        return by_log
     return _plain(tally, referee) if tally.plain_steps else Totals()
+
+
+def _summed(book: CycleBook) -> Totals | None:
+    """The log's own totals of its requests, added up, where it tells of drafts that nobody saw as cycles."""
+    if not book.lacks_cycles():
+        return None
+    logged = [r.logged for r in book.requests.values() if r.logged is not None and r.logged.generated is not None]
+    generated = sum(e.generated or 0 for e in logged)
+    drafted, accepted = sum(e.drafted or 0 for e in logged), sum(e.accepted or 0 for e in logged)
+    steps = sum(max(1, (e.generated or 0) - (e.accepted or 0)) for e in logged)
+    return Totals(
+        evidence="counted",
+        drafted=drafted,
+        accepted=accepted,
+        generated=generated,
+        tau=generated / steps if steps else None,
+        acceptance=accepted / drafted if drafted else None,
+    )
 
 
 def _plain(tally: Tally, referee: RefereeBook) -> Totals:

@@ -4,8 +4,8 @@ The turn's length is the time between cycles. The drafter's share is in the log'
 the generate time of all drafts. How long the server's thread sleeps bounds its work from above; a thread that is
 always busy tells nothing, because waiting for CUDA spins. Everything else stays within ``other_ms``.
 
-The GPU's own figures say nothing here: a clue from them (bytes over the bus for the copies, busy time for the
-waiting) has its place beside :func:`_asleep`, with its words in the basis.
+How busy the device is bounds what it waits for the host; that is said in the basis and is no part, because the
+driver's figure is the share of the time with any kernel running, of all processes on the device.
 """
 
 from __future__ import annotations
@@ -17,10 +17,7 @@ from specscope.session.anatomy import fit
 from specscope.session.turn_state import Anatomy, Parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from specscope.events import ProcessSampled, StatisticsLogged
-    from specscope.flags import ServerFlags
     from specscope.session.state import Rates
 
 MIN_DRAFTS: Final = 20
@@ -65,14 +62,6 @@ class StatisticsBook:
         return (drafts, took_ms) if drafts >= MIN_DRAFTS and took_ms > 0 else None
 
 
-def on_device(flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]) -> bool | None:
-    """Whether the model's layers lie on a device, as the log or the flags say; None: neither does."""
-    offloaded = said.get("layers_offloaded", {}).get("offloaded", "")
-    if offloaded.isdigit():
-        return int(offloaded) > 0
-    return False if flags is not None and flags.gpu_layers == "0" else None
-
-
 def estimate(
     rates: Rates,
     statistics: StatisticsBook,
@@ -80,6 +69,7 @@ def estimate(
     *,
     decoding: tuple[float, float] | None,
     device: bool | None,
+    busy_pct: float | None = None,
 ) -> Anatomy | None:
     """What is known of a turn; None when no part of it is.
 
@@ -89,6 +79,7 @@ def estimate(
         usage: the process's threads.
         decoding: begin and end of a time in which the server decoded without a pause; None: it paused.
         device: whether the layers lie on a device.
+        busy_pct: how busy the only device was while the server worked.
     """
     whole_ms, drafting = _whole_ms(rates), statistics.drafting()
     asleep = _asleep(usage, decoding) if device else None
@@ -103,7 +94,7 @@ def estimate(
     (draft, wait), other = fit(whole_ms, (draft_ms, wait_ms))
     return Anatomy(
         evidence="estimated",
-        basis=_basis(whole_ms, drafting, asleep),
+        basis=_basis(whole_ms, drafting, asleep, busy_pct),
         parts=Parts(whole_ms, draft, None, wait, None, None, other),
         turns=0,
         cycles=drafting[0] if drafting is not None else 0,
@@ -112,12 +103,15 @@ def estimate(
     )
 
 
-def _basis(whole_ms: float, drafting: tuple[int, float] | None, asleep: float | None) -> str:
+def _basis(whole_ms: float, drafting: tuple[int, float] | None, asleep: float | None, busy_pct: float | None) -> str:
     words = [f"turn of {whole_ms:.1f} ms from the time between steps"]
     if drafting is not None:
         words.append(f"draft from the log's statistics of {drafting[0]:,} drafts")
     if asleep is not None:
         words.append(f"the busiest thread sleeps {asleep:.0%}: at most {(1 - asleep) * whole_ms:.1f} ms are host work")
+    if busy_pct is not None:
+        idle_ms = (1 - busy_pct / 100) * whole_ms
+        words.append(f"the GPU is busy {busy_pct:.0f} % of the time: it waits {idle_ms:.1f} ms for the host")
     return "; ".join(words)
 
 

@@ -6,6 +6,7 @@ from typing import assert_never
 
 from specscope import events as ev
 from specscope.session.derive import derive_target
+from specscope.session.machine_fold import MachineFold
 from specscope.session.state import OwnCost, Session
 from specscope.session.target_fold import TargetFold
 
@@ -19,6 +20,7 @@ class Fold:
 
     def __init__(self) -> None:
         self.targets: dict[str, TargetFold] = {}
+        self.machine = MachineFold()
         self._marks: list[tuple[float, str]] = []
         self._cost = OwnCost()
         self._started_at: float | None = None
@@ -32,6 +34,9 @@ class Fold:
         self._at = max(self._at, event.at)
         if self._started_at is None:
             self._started_at = event.at
+        if event.target == ev.MACHINE:
+            self.machine.apply(event, self.targets.values())
+            return
         target = self.targets.get(event.target)
         if target is None:
             target = self.targets[event.target] = TargetFold(event.target)
@@ -58,6 +63,7 @@ class Fold:
         """Start all counts anew, on the user's wish."""
         for target in self.targets.values():
             target.reset()
+        self.machine.begin_anew()
 
     def view(self, now: float | None = None) -> Session:
         """The state at ``now`` (seconds since the epoch), or at the last fact."""
@@ -65,9 +71,12 @@ class Fold:
         return Session(
             at=at,
             started_at=self._started_at if self._started_at is not None else at,
-            targets=tuple(derive_target(t) for t in self.targets.values() if t.url or t.sources or t.last_fact_at),
+            targets=tuple(
+                derive_target(t, self.machine) for t in self.targets.values() if t.url or t.sources or t.last_fact_at
+            ),
             marks=tuple(self._marks),
             own_cost=self._cost,
+            machine=self.machine.view(),
             ended=self._ended,
             facts=self._facts,
         )
@@ -155,12 +164,16 @@ def _source_fact(target: TargetFold, event: ev.Event) -> None:  # noqa: C901, PL
             target.usage = event
         case ev.StatisticsLogged():
             target.epoch.statistics.logged(event)
-        case ev.RequestProgressed():
-            pass
-        case ev.OwnCostSampled() | ev.Marked() | ev.WatchEnded():
-            pass
+        case ev.BufferLogged():
+            target.buffer_logged(event)
+        case ev.GpuFound() | ev.GpuSampled() | ev.GpuMemoryRead() | ev.GpuLinkRead() | ev.GpuLost():
+            pass  # they are the machine's; about one server they say nothing
         case (
-            ev.CycleLogged()
+            ev.OwnCostSampled()
+            | ev.Marked()
+            | ev.WatchEnded()
+            | ev.RequestProgressed()
+            | ev.CycleLogged()
             | ev.SlotStepped()
             | ev.StreamStepped()
             | ev.SlotChanged()

@@ -13,6 +13,7 @@ from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
     from specscope.events import RequestLogged, StreamEnded
+    from specscope.session.depth import Bands
     from specscope.session.state import CycleSource
 
 RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 2}
@@ -44,6 +45,9 @@ class Request:
         chain_width: width of a draft whose accepted part is being verified a second time; chain_counted: the
             request ended meanwhile, so that the width was counted as drafted but not verified.
         streamed: a stream of our own tells of it.
+        untimed: plain steps before its end that have no time yet.
+        credited: tokens that the book's running count of generated ones has of it.
+        depths: its share of the speed by KV depth.
         begun_at: when a trace saw its prompt end.
         last_step_at: when its latest step ended; sighted_at: when polling first saw it at work.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
@@ -80,6 +84,9 @@ class Request:
     begun_at: float | None = None
     cycle_tokens: int = 0
     last_accepted: int = 0
+    untimed: int = 0
+    credited: int | None = None
+    depths: Bands = field(default_factory=dict[int, "list[float]"])
     _plain_base: int | None = None
     _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512))
     _polls: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=64))
@@ -113,6 +120,14 @@ class Request:
         self._plain_base = None
         self._ends.clear()
         self._polls.clear()
+
+    def resident_before(self) -> int | None:
+        """Tokens that lay in the slot before the first generated one; None when neither /slots nor the log told."""
+        if self.fill_base is not None:
+            return self.fill_base
+        if self.prompt_tokens is None or self.cached_tokens is None:
+            return None
+        return self.prompt_tokens + self.cached_tokens
 
     def forget_steps(self) -> None:
         """Keep the figures and give up the memory of each step: nothing will be told of this request any more."""

@@ -35,6 +35,7 @@ class RequestBook:
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
     _nameless: dict[int, list[Request]] = field(default_factory=dict[int, "list[Request]"])
     _last: int = 0
+    _generated: int = 0
     _cooling: deque[Request] = field(default_factory=deque["Request"])
 
     def open(self, slot: int, task: int | None, at: float, *, whole: bool) -> Request:
@@ -91,6 +92,24 @@ class RequestBook:
         request = next(self.lately(slot), None)
         return request if request is not None and (request.ended_at is None or at <= request.ended_at) else None
 
+    def generated(self) -> int:
+        """Tokens generated so far by the requests seen, whoever told of them; only its increase means something.
+
+        What a request had generated before it was first asked for here counts as nothing, if it was met in its middle.
+        """
+        for request in (*self.current.values(), *self._cooling):
+            self._credit(request)
+        return self._generated
+
+    def _credit(self, request: Request) -> None:
+        tokens, credited = request.tokens(), request.credited
+        if tokens is None:
+            return
+        if credited is None:
+            credited = 0 if request.whole or request.generated is not None else tokens
+        self._generated += max(0, tokens - credited)
+        request.credited = max(tokens, credited)
+
     def _name(self, slot: int, task: int, at: float) -> Request | None:
         """The request without a task id that was at work at ``at``: it is this one, and named from now on."""
         nameless = self._nameless.get(slot, ())
@@ -130,7 +149,9 @@ class RequestBook:
                 del self.current[request.slot]
             self._cooling.append(request)
             if len(self._cooling) > STILL_TOLD_OF:
-                self._cooling.popleft().forget_steps()
+                done = self._cooling.popleft()
+                self._credit(done)
+                done.forget_steps()
         if request.stop in (None, "finished") and stop:
             request.stop = stop
 

@@ -11,6 +11,7 @@ from specscope.session.state import Slot
 if TYPE_CHECKING:
     from specscope.events import Json, RequestLogged, SlotChanged, SlotStepped
     from specscope.session.cycle_book import CycleBook
+    from specscope.session.gpu_state import Phase
     from specscope.session.request import Request
 
 
@@ -53,6 +54,7 @@ class SlotBook:
 
     Attributes:
         cycles_elsewhere: a per-cycle source (log, trace) is attached, so that polling tells no cycles.
+        most_together: the most resident tokens of all slots at one time.
         seen_before: /slots was read at least once, so that a slot that turns busy has just begun.
     """
 
@@ -60,6 +62,7 @@ class SlotBook:
     slots: dict[int, SlotTrack] = field(default_factory=dict[int, SlotTrack])
     cycles_elsewhere: bool = False
     last_params: dict[str, Json] | None = None
+    most_together: int | None = None
     _resolved: deque[bool] = field(default_factory=lambda: deque(maxlen=32))
 
     def changed(self, e: SlotChanged) -> None:
@@ -95,12 +98,13 @@ class SlotBook:
             track.params = e.params
             self.last_params = e.params
 
-    @staticmethod
-    def _fill(track: SlotTrack, fill: int | None) -> None:
-        if fill is not None:
-            track.fill_tokens = fill
-            if track.fill_max_tokens is None or fill > track.fill_max_tokens:
-                track.fill_max_tokens = fill
+    def _fill(self, track: SlotTrack, fill: int | None) -> None:
+        if fill is None:
+            return
+        track.fill_tokens = fill
+        if track.fill_max_tokens is None or fill > track.fill_max_tokens:
+            track.fill_max_tokens = fill
+        self.most_together = max(self.most_together or 0, self.fill_tokens() or 0)
 
     def _running(self, track: SlotTrack, e: SlotChanged, *, whole: bool) -> None:
         """A busy slot: its request goes on, or begins."""
@@ -200,7 +204,11 @@ class SlotBook:
         final = e.fill_tokens - request.fill_base
         if request.seen_by in (None, "polled") and final > request.decoded:
             track = self.slots[request.slot]
-            self._advance(track, request, e, final)
+            if track.speculative is False:
+                self.book.add_last(request, final - request.decoded)
+                request.decoded = final
+            else:
+                self._advance(track, request, e, final)
         if request.generated is None and request.whole and request.seen_by in (None, "polled"):
             request.generated = max(final, request.decoded)
 
@@ -222,9 +230,24 @@ class SlotBook:
             self.book.polled_cycles += 1
             self.book.add_cycle(request, e.at, None, gain - 1, "polled")
 
+    def fill_tokens(self) -> int | None:
+        """Resident tokens of all slots together; None before any slot told of them."""
+        fills = [track.fill_tokens for track in self.slots.values() if track.fill_tokens is not None]
+        return sum(fills) if fills else None
+
+    def phase(self) -> Phase | None:
+        """What the server does; None before /slots was read."""
+        busy = [track for track in self.slots.values() if track.busy]
+        if any(track.decoded for track in busy):
+            return "decode"
+        if busy:
+            return "prefill"
+        return "idle" if any(track.busy is False for track in self.slots.values()) else None
+
     def views(self) -> tuple[Slot, ...]:
         """The slots by id, with the figures of their cycles."""
         out: list[Slot] = []
+        unseen = self.book.lacks_cycles()
         for track in sorted(self.slots.values(), key=lambda t: t.id):
             tally = self.book.slot_tallies.get(track.id)
             cycles = tally.cycles if tally else 0
@@ -243,7 +266,7 @@ class SlotBook:
                     params=track.params,
                     tally_cycles=cycles,
                     tally_steps=steps,
-                    tau=tally.tokens / steps if tally and steps else None,
+                    tau=tally.tokens / steps if tally and steps and (cycles or not unseen) else None,
                 )
             )
         return tuple(out)

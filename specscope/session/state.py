@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from specscope.session.gpu_state import Machine
+from specscope.session.memory.map_state import Memory
 from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
@@ -24,6 +26,8 @@ if TYPE_CHECKING:
         Tier,
     )
     from specscope.flags import ServerFlags
+    from specscope.session.depth import DepthRow
+    from specscope.session.gpu_state import Energy, GpuUse
     from specscope.session.tally import PositionRate
     from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
 
@@ -283,6 +287,10 @@ class Target:
     usage: ProcessSampled | None = None
     flags: ServerFlags | None = None
     models: dict[str, ModelRead] = field(default_factory=dict["str", "ModelRead"])
+    by_depth: tuple[DepthRow, ...] = ()
+    gpus: tuple[GpuUse, ...] = ()
+    energy: Energy | None = None
+    memory: Memory = field(default_factory=Memory)
     log_said: dict[str, dict[str, str]] = field(default_factory=dict["str", "dict[str, str]"])
 
 
@@ -304,5 +312,6 @@ class Session:
     targets: tuple[Target, ...] = ()
     marks: tuple[tuple[float, str], ...] = ()
     own_cost: OwnCost = OwnCost()
+    machine: Machine = field(default_factory=Machine)
     ended: bool = False
     facts: int = 0

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 from specscope.flags import parse_flags
 from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
+from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.estimate import StatisticsBook
+from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
 from specscope.session.state import SourceView
@@ -19,6 +21,7 @@ from specscope.session.trace_book import TraceBook
 if TYPE_CHECKING:
     from specscope import events as ev
     from specscope.flags import ServerFlags
+    from specscope.session.gpu_state import Phase
     from specscope.session.state import Config
 
 
@@ -37,6 +40,7 @@ class Epoch:
     referee: RefereeBook = field(default_factory=RefereeBook)
     said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     statistics: StatisticsBook = field(default_factory=StatisticsBook)
+    buffers: BufferBook = field(default_factory=BufferBook)
     polls: int = 0
     poll_steps: int = 0
     slots: SlotBook = field(init=False)
@@ -75,6 +79,7 @@ class TargetFold:
     label: str | None = None
     answered_at: float | None = None
     log_began_at: float | None = None
+    memory: MemoryDeriver = field(default_factory=MemoryDeriver)
     _log_begins: bool = False
 
     # --- the server's life --------------------------------------------------------------------------------------
@@ -109,7 +114,7 @@ class TargetFold:
         of_new = self.log_began_at is not None and (self.answered_at is None or self.log_began_at >= self.answered_at)
         self.number += 1
         self.restarts.append(at)
-        self.epoch = Epoch(said=old.said) if of_new else Epoch()
+        self.epoch = Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch()
         self.epoch.book.label = self.label
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.streams.follow(old.streams, lost=True)
@@ -119,7 +124,7 @@ class TargetFold:
     def reset(self) -> None:
         """Forget all counts on the user's wish; slots and what the log said stay known."""
         old = self.epoch
-        self.epoch = Epoch(said=old.said)
+        self.epoch = Epoch(said=old.said, buffers=old.buffers)
         self.epoch.book.label = self.label
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.slots.slots = old.slots.slots
@@ -144,6 +149,10 @@ class TargetFold:
         self.models[e.role] = e
         self._refresh()
 
+    def buffer_logged(self, e: ev.BufferLogged) -> None:
+        """The server allocated a buffer."""
+        self.epoch.buffers.logged(e)
+
     def log_said(self, e: ev.LogSaid) -> None:
         """A meaningful log line. What an earlier process said is void when another begins."""
         said = self.epoch.said
@@ -151,10 +160,13 @@ class TargetFold:
         if begins and not self._log_begins:
             kept = dict(takewhile(lambda line: line[0] in LOG_PRELUDE - LOG_STARTS, reversed(said.items())))
             said = self.epoch.said = kept
+            self.epoch.buffers.reset()
             self.log_began_at = e.at
         self._log_begins = begins
         said.pop(e.code, None)
         said[e.code] = e.fields
+        if e.code == "sleeping":
+            self.epoch.buffers.reset()
         if e.code == "request_cancelled":
             self._cancelled(e.fields.get("task", ""))
         self._refresh()
@@ -238,6 +250,18 @@ class TargetFold:
         """How polling went."""
         self.epoch.polls += e.polls
         self.epoch.poll_steps += e.steps
+
+    def work_done(self) -> tuple[int, int | None]:
+        """Tokens generated and draft tokens accepted so far, as running counts; None accepted: no cycle was seen."""
+        book = self.epoch.book
+        return book.generated(), book.tally.accepted if book.tally.joint else None
+
+    def phase(self) -> Phase | None:
+        """What the server does: by its slots, else by the requests that the log or a stream tells of."""
+        told, book = self.epoch.slots.phase(), self.epoch.book
+        if told is not None or not book.requests:
+            return told
+        return "decode" if book.current else "idle"
 
     def marked(self, label: str) -> None:
         """The user's name for what follows."""

@@ -19,7 +19,7 @@ from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace stacks kv gpu memory_map sampling findings collecting regimes marks epochs sources overhead
+stalls trace stacks kv gpu energy memory_map memory sampling findings collecting regimes marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -29,7 +29,10 @@ PARTS = {
         drafted_tokens accepted_tokens width_mean width_max accepted_mean acceptance tau tau_draft per_position
         accepted_histogram by_width cycle_ms evidence cycle_evidence cycle_completeness polls_per_cycle""",
     "throughput": "decode_tok_s tau busy_slots window_s prefill_tok_s plain_tok_s speedup basis",
-    "kv": "n_ctx slots fill_tokens fill_max_tokens bytes_per_token reserved_bytes by_depth",
+    "kv": """
+        n_ctx slots context_tokens fill_tokens fill_max_tokens fill_max_together_tokens bytes_per_token unknown_why
+        reserved_bytes filled_bytes by_depth""",
+    "memory": "maps growth at_full_context",
     "sampling": "slots defaults provenance drift",
     "epochs": "current restarts_at",
     "overhead": "cpu_pct rss_bytes requests_per_s",

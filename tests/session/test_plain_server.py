@@ -40,6 +40,15 @@ def test_tokens_seen_with_the_first_take_no_time_of_their_own() -> None:
     assert rates.span_s == pytest.approx(0.4)
 
 
+def test_the_time_between_the_last_step_and_the_poll_that_saw_the_end_is_no_decoding() -> None:
+    # 101 tokens by 2.0 s, ten more by 2.1 s, seen with the end at 2.6 s: nobody saw that half a second passed idle.
+    steps = [b.step(at, n, fill_tokens=50 + n) for at, n in ((1.0, 1), (1.5, 51), (2.0, 101))]
+    target = b.seen(*FOUND, b.busy(0.9, **NONE), *steps, b.idle(2.6, fill_tokens=50 + 111, **NONE))
+    assert target.rates.tok_s == pytest.approx(100.0)
+    assert target.totals.generated == 111
+    assert target.requests[0].generated == 111
+
+
 def test_its_requests_have_no_cycles() -> None:
     target = b.seen(*FOUND, *polled(100), b.logged(2.5, generated=101, generated_ms=1000.0))
     (row,) = target.requests

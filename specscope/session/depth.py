@@ -1,0 +1,77 @@
+"""Speed and tau by KV depth: what a long context costs each step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from specscope.session.request import Request
+
+BAND_TOKENS: Final = 1024
+"""Width of the first band; each further one is as wide as all before it together, since what a step reads of the KV
+cache grows with depth and the rest of it does not: a doubling is what can be told from noise."""
+
+MIN_STEPS: Final = 20
+"""Steps before a band has a speed: with an accepted length's standard deviation near its mean, tau is then known to
+about a fifth."""
+
+Bands: TypeAlias = dict[int, list[float]]
+"""Tokens, steps and milliseconds by band."""
+
+
+class DepthRow(NamedTuple):
+    """Decoding at one depth. ``tok_s`` is of one slot; ``tokens`` is where the band begins, ``to_tokens`` its end."""
+
+    tokens: int
+    to_tokens: int
+    tok_s: float
+    tau: float
+    steps: int
+
+
+@dataclass(eq=False)
+class DepthBook:
+    """Steps of all requests by the resident tokens that they attended to."""
+
+    bands: Bands = field(default_factory=dict[int, "list[float]"])
+
+    def add(self, request: Request, tokens: int, steps: int, gap_ms: float | None) -> None:
+        """Count what one request gained at once. Steps of unknown time or depth tell nothing."""
+        base = request.resident_before()
+        if gap_ms is None or not steps or base is None:
+            return
+        depth = base + (request.tokens() or 0) - tokens // 2
+        band = (depth // BAND_TOKENS).bit_length()
+        for bands in (self.bands, request.depths):
+            sums = bands.get(band)
+            if sums is None:
+                bands[band] = [tokens, steps, gap_ms]
+            else:
+                sums[0] += tokens
+                sums[1] += steps
+                sums[2] += gap_ms
+
+    def take_back(self, request: Request) -> None:
+        """Forget a request's steps: another source will tell them again."""
+        for band, sums in request.depths.items():
+            kept = self.bands[band]
+            for i, value in enumerate(sums):
+                kept[i] -= value
+            if kept[1] <= 0:
+                del self.bands[band]
+        request.depths = {}
+
+    def rows(self) -> tuple[DepthRow, ...]:
+        """The bands with enough steps, shallowest first."""
+        return tuple(
+            DepthRow(
+                tokens=BAND_TOKENS << band >> 1 if band else 0,
+                to_tokens=BAND_TOKENS << band,
+                tok_s=1000 * tokens / ms,
+                tau=tokens / steps,
+                steps=round(steps),
+            )
+            for band, (tokens, steps, ms) in sorted(self.bands.items())
+            if steps >= MIN_STEPS and ms > 0
+        )

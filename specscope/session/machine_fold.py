@@ -1,0 +1,213 @@
+"""The machine's GPUs, folded, and which server uses which of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from specscope.events import GpuFound, GpuLinkRead, GpuLost, GpuMemoryRead, GpuSampled, SourceAttached, SourceLost
+from specscope.session.gpu_book import GpuBook
+from specscope.session.gpu_state import Energy, GpuUse, Machine
+from specscope.session.memory.growth import GrowthBook
+from specscope.session.memory.map_state import MemorySample
+from specscope.session.placement import on_device
+from specscope.session.state import SourceView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from specscope.events import Event
+    from specscope.session.gpu_state import HowKnown, Phase
+    from specscope.session.memory.map_state import Growth
+    from specscope.session.state import Rates, Totals
+    from specscope.session.target_fold import TargetFold
+
+
+@dataclass(eq=False)
+class _Work:
+    """What one server did while one device's energy was measured; ``seen`` is its running count at the last read."""
+
+    tokens: int = 0
+    accepted: int | None = None
+    seen: tuple[int, int | None] | None = None
+
+
+@dataclass(eq=False)
+class MachineFold:
+    """The mutable state of the machine."""
+
+    gpus: dict[int, GpuBook] = field(default_factory=dict[int, GpuBook])
+    sources: dict[str, SourceView] = field(default_factory=dict[str, SourceView])
+    _growth: dict[tuple[str, int], GrowthBook] = field(default_factory=dict["tuple[str, int]", GrowthBook])
+    _work: dict[tuple[str, int], _Work] = field(default_factory=dict["tuple[str, int]", _Work])
+
+    def apply(self, event: Event, targets: Iterable[TargetFold]) -> None:
+        """Fold in a fact about the machine."""
+        match event:
+            case GpuFound():
+                self._found(event)
+            case GpuLost():
+                book = self.gpus.get(event.index)
+                if book is not None:
+                    book.gone(event.reason)
+            case GpuSampled() | GpuMemoryRead() | GpuLinkRead():
+                book = self.gpus.get(event.index)
+                if book is None:  # a recording that was cut at its beginning
+                    book = self.gpus[event.index] = GpuBook(GpuFound(at=event.at, index=event.index))
+                self._read(book, event, targets)
+            case SourceAttached():
+                self.sources[event.source] = SourceView(
+                    event.source, "attached", event.tier, event.at, event.detail, event.hint
+                )
+            case SourceLost():
+                self.sources[event.source] = SourceView(
+                    event.source, "lost", "none", event.at, event.reason, event.hint
+                )
+                for book in self.gpus.values():
+                    book.gone(event.reason)
+            case _:
+                pass
+
+    def _found(self, e: GpuFound) -> None:
+        book = self.gpus.get(e.index)
+        if book is None:
+            self.gpus[e.index] = GpuBook(e)
+        else:
+            book.found, book.lost = e, None
+
+    def _read(
+        self, book: GpuBook, event: GpuSampled | GpuMemoryRead | GpuLinkRead, targets: Iterable[TargetFold]
+    ) -> None:
+        match event:
+            case GpuSampled():
+                book.sampled(event, _phase(self.users(book, targets)))
+            case GpuMemoryRead():
+                book.memory = event
+                for target in self.users(book, targets):
+                    self._grow(target, event.at)
+            case GpuLinkRead():
+                book.linked(event)
+                self._settle(book, event, targets)
+
+    def _settle(self, book: GpuBook, e: GpuLinkRead, targets: Iterable[TargetFold]) -> None:
+        """Set what was generated since the last read of the energy counter against what was spent in it."""
+        settled = book.energy.read(e.at, e.energy_j)
+        for target in self.users(book, targets):
+            work = self._work.setdefault((target.id, e.index), _Work())
+            before, work.seen = work.seen, target.work_done()
+            if settled and before is not None and work.seen[0] >= before[0]:
+                work.tokens += work.seen[0] - before[0]
+                if work.seen[1] is not None:
+                    work.accepted = (work.accepted or 0) + work.seen[1] - (before[1] or 0)
+
+    def _grow(self, target: TargetFold, at: float) -> None:
+        """Sample the memory of a server's devices, once it has loaded its model."""
+        if target.server != "ready":
+            return
+        reads = [(book, book.memory) for book in self.gpus.values() if self.how_used(target, book) is not None]
+        own = [own_bytes(target, memory) for _, memory in reads]
+        all_own = all(held is not None for held in own)
+        held = own if all_own else [memory.used_bytes if memory is not None else None for _, memory in reads]
+        if not held or any(h is None for h in held):
+            return
+        key = (target.id, target.number)
+        growth = self._growth.get(key)
+        if growth is None or growth.own != all_own:
+            growth = self._growth[key] = GrowthBook(all_own)
+        growth.add(
+            MemorySample(at, sum(h for h in held if h is not None), target.epoch.slots.fill_tokens()),
+            target.epoch.book.ended,
+        )
+
+    def growth(self, target: TargetFold) -> Growth | None:
+        """How a server's memory moved since it was first seen ready."""
+        book = self._growth.get((target.id, target.number))
+        return book.view() if book is not None else None
+
+    def users(self, book: GpuBook, targets: Iterable[TargetFold]) -> list[TargetFold]:
+        """The servers that use a device."""
+        return [target for target in targets if self.how_used(target, book) is not None]
+
+    def how_used(self, target: TargetFold, book: GpuBook) -> HowKnown | None:
+        """How it is known that a server uses a device; None: it does not, or nothing says so."""
+        pid = target.pid
+        if pid is None:
+            return None
+        processes = book.memory.processes if book.memory is not None else None
+        if processes is not None and any(p == pid for p, _ in processes):
+            return "processes"
+        minors = target.usage.gpu_minors if target.usage is not None else None
+        if minors is not None:
+            if book.found.minor is not None:
+                return "files" if book.found.minor in minors else None
+            if not minors and processes:
+                return None
+        if len(self.gpus) == 1 and on_device(target.flags, target.epoch.said, target.usage):
+            return "only"
+        return None
+
+    def uses(self, target: TargetFold) -> tuple[GpuUse, ...]:
+        """The devices of a server, by number."""
+        found: list[GpuUse] = []
+        for _, book in sorted(self.gpus.items()):
+            how = self.how_used(target, book)
+            if how is not None:
+                found.append(GpuUse(book.view(), how, own_bytes(target, book.memory)))
+        return tuple(found)
+
+    def energy(self, target: TargetFold, uses: tuple[GpuUse, ...], rates: Rates, totals: Totals) -> Energy | None:
+        """What a server's devices spent while it worked; None before there is a figure of every one of them."""
+        books = [self.gpus[use.gpu.index] for use in uses]
+        works = [self._work.get((target.id, use.gpu.index)) for use in uses]
+        if not books or any(not book.energy.joules for book in books) or works[0] is None:
+            return None
+        work = works[0]
+        decode_j = sum(book.energy.joules.get("decode", 0.0) for book in books)
+        rejected = _rejected_share(totals)
+        per_token = decode_j / work.tokens if work.tokens > 0 and decode_j > 0 else None
+        powers = [use.gpu.live_power_w for use in uses]
+        live_w = sum(p for p in powers if p is not None) if all(p is not None for p in powers) else None
+        return Energy(
+            decode_j=decode_j,
+            prefill_j=sum(book.energy.joules.get("prefill", 0.0) for book in books),
+            tokens=work.tokens,
+            accepted=work.accepted,
+            counted=all(book.energy.counted for book in books),
+            j_per_token=per_token,
+            j_per_accepted=decode_j / work.accepted if work.accepted and decode_j > 0 else None,
+            live_j_per_token=live_w / rates.tok_s if live_w is not None and rates.tok_s else None,
+            rejected_share=rejected,
+            rejected_j_per_token=rejected * per_token if rejected is not None and per_token is not None else None,
+        )
+
+    def begin_anew(self) -> None:
+        """Forget all sums, on the user's wish."""
+        self._work = {}
+        for book in self.gpus.values():
+            book.begin_anew()
+
+    def view(self) -> Machine:
+        """The frozen view."""
+        return Machine(
+            gpus=tuple(book.view() for _, book in sorted(self.gpus.items())), sources=tuple(self.sources.values())
+        )
+
+
+def own_bytes(target: TargetFold, memory: GpuMemoryRead | None) -> int | None:
+    """A server's own memory on a device; None where the driver does not tell it."""
+    processes = (memory.processes if memory is not None else None) or []
+    return next((held for pid, held in processes if pid == target.pid), None)
+
+
+def _rejected_share(totals: Totals) -> float | None:
+    """Of the rows that the target verified in cycles, those of rejected draft tokens."""
+    if totals.drafted is None or totals.accepted is None or not totals.cycles:
+        return None
+    return (totals.drafted - totals.accepted) / (totals.drafted + totals.cycles)
+
+
+def _phase(users: list[TargetFold]) -> Phase | None:
+    """What the servers on a device do together; None where none of them tells."""
+    phases = {target.phase() for target in users}
+    order: tuple[Phase, ...] = ("decode", "prefill", "idle")
+    return next((phase for phase in order if phase in phases), None)
