@@ -26,6 +26,10 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("traced-120x40", "h200_dflash", (120, 40), ()),
     ("traced-80x24", "h200_dflash", (80, 24), ()),
     ("traced-top-k-0-200x60", "h200_top_k_0", (200, 60), ()),
+    ("gpu-120x40", "h200_memory", (120, 40), ()),
+    ("memory-80x24", "h200_memory", (80, 24), ("4",)),
+    ("memory-120x40", "h200_memory", (120, 40), ("4",)),
+    ("memory-200x60", "h200_memory", (200, 60), ("4",)),
     ("time-120x40", "h200_host_argmax", (120, 40), ("3",)),
     ("time-80x24", "h200_top_k_0", (80, 24), ("3",)),
 )

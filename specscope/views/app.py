@@ -15,6 +15,7 @@ from specscope.views.ink import ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.screens.cycles import CyclesScreen
 from specscope.views.screens.live import LiveScreen
+from specscope.views.screens.memory import MemoryScreen
 from specscope.views.screens.timing import TimingScreen
 from specscope.views.screens.watch import WatchScreen
 from specscope.views.themes import CYCLE, DARK, OWN
@@ -46,7 +47,12 @@ class SpecscopeApp(App[None]):
         title: the name of the terminal's window.
     """
 
-    MODES: ClassVar[dict[str, Any]] = {"live": LiveScreen, "cycles": CyclesScreen, "timing": TimingScreen}
+    MODES: ClassVar[dict[str, Any]] = {
+        "live": LiveScreen,
+        "cycles": CyclesScreen,
+        "timing": TimingScreen,
+        "memory": MemoryScreen,
+    }
     DEFAULT_MODE: ClassVar[str] = "live"
     ALLOW_SELECT: ClassVar[bool] = False
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -62,6 +68,7 @@ class SpecscopeApp(App[None]):
         Binding("1", "go('live')", "Live", show=False),
         Binding("2", "go('cycles')", "Cycles", show=False),
         Binding("3", "go('timing')", "Time", show=False),
+        Binding("4", "go('memory')", "Memory", show=False),
         Binding("left_square_bracket", "next_target(-1)", "Previous server", show=False),
         Binding("right_square_bracket", "next_target(1)", "Next server", show=False),
     ]
@@ -261,6 +268,7 @@ class SpecscopeApp(App[None]):
         yield SystemCommand("Live", "All panels at once", lambda: self.action_go("live"))
         yield SystemCommand("Cycles", "Every cycle a row", lambda: self.action_go("cycles"))
         yield SystemCommand("Time", "Where milliseconds go, stalls and copies", lambda: self.action_go("timing"))
+        yield SystemCommand("Memory", "What is where, how it grew, and the GPUs", lambda: self.action_go("memory"))
         yield SystemCommand("Pause", "Let the picture stand still, or go on", self.action_pause)
         yield SystemCommand("Mark", "Name what the server does from here on", self.action_mark)
         yield SystemCommand("Reset counts", "Start all counts anew", self.action_reset)

@@ -26,8 +26,8 @@ MEANINGS: Final[dict[Evidence, str]] = {
     "unconfirmed": "all cycles seen, not yet compared with the server's count",
     "parted": "differs from the server's own count: do not trust it",
     "polled": "seen by polling /slots, some cycles missed",
-    "counted": "the server's own counters",
-    "estimated": "estimated from a model",
+    "counted": "told by the server's counters or log, or by the driver",
+    "estimated": "estimated from a model, or worked out",
     "unknown": "not known: never a zero",
 }
 

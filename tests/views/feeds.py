@@ -13,6 +13,7 @@ from specscope.session.fold import Fold
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from specscope.session.gpu_state import Machine
     from specscope.session.state import Session
 
 HIDDEN_MIN_P = Finding(
@@ -98,3 +99,20 @@ class StillReplay(StillFeed):
 
     def set_speed(self, factor: float) -> None:
         self.speed = factor
+
+
+class DeviceFeed(TracedFeed):
+    """A watch on a machine with these devices, and a first server with these fields."""
+
+    def __init__(
+        self,
+        facts: Sequence[ev.Event],
+        findings: Sequence[Finding],
+        machine: Machine,
+        **fields: Any,  # noqa: ANN401
+    ) -> None:
+        super().__init__(facts, findings, **fields)
+        self.machine = machine
+
+    def session(self) -> Session:
+        return replace(super().session(), machine=self.machine)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+import devices
 import facts
 import pytest
 import traced
@@ -17,9 +18,10 @@ from specscope.views.screens.live_plan import plan
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from feeds import TracedFeed
+    from feeds import DeviceFeed, TracedFeed
 
 SCENES = [facts.exact, facts.plain, facts.polled, facts.two_slots]
+DEVICES = [devices.h200, devices.two, devices.lost, devices.unsure, devices.jetson, devices.no_driver]
 TRACED = [traced.traced, traced.plain, traced.by_cpu, traced.estimated, traced.untraced]
 
 
@@ -33,6 +35,24 @@ def frame_of(feed: StillFeed) -> Frame:
 @pytest.mark.parametrize("scene", SCENES, ids=lambda f: f.__name__)
 def test_every_cell_is_taken_once(scene: object, findings: tuple[object, ...]) -> None:
     assert_every_cell_is_taken_once(frame_of(StillFeed(scene(), findings)))  # type: ignore[operator, arg-type]
+
+
+@pytest.mark.parametrize("feed", DEVICES, ids=lambda f: f.__name__)
+def test_every_cell_is_taken_once_with_devices(feed: Callable[[], DeviceFeed]) -> None:
+    assert_every_cell_is_taken_once(frame_of(feed()))
+
+
+def test_a_device_has_a_row_on_small_screens_and_a_band_with_its_memory_on_others() -> None:
+    frame = frame_of(devices.h200([HIDDEN_MIN_P]))
+    small = plan(80, 24, frame)
+    assert small["gpu"].height == 1
+    assert small["tape"].height >= 5
+    assert {"verdict", "findings", "anatomy", "slots"} <= set(small)
+    wide = plan(120, 40, frame)
+    assert wide["gpu"].height == wide["vram"].height == 5
+    assert wide["gpu"].y == wide["vram"].y
+    assert plan(80, 44, frame)["vram"].y == plan(80, 44, frame)["gpu"].bottom
+    assert not {"gpu", "vram"} & set(plan(120, 40, frame_of(devices.no_driver())))
 
 
 @pytest.mark.parametrize("feed", TRACED, ids=lambda f: f.__name__)

@@ -23,18 +23,36 @@ class Sources(Panel):
 
     def watched(self, frame: Frame) -> object:
         """The sources, and the age of those that are off."""
-        sources = frame.target.sources if frame.target is not None else ()
+        sources = sources_of(frame)
         trace = frame.target.trace if frame.target is not None else None
         traced = None if trace is None else (trace_phrase(trace), trace.missing)
-        return sources, traced, any(s.state == "lost" for s in sources) and int(frame.now)
+        return sources, _is_without_gpu(frame), traced, any(_is_off(s, frame) for s in sources) and int(frame.now)
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title and the rows, those that are off first when not all fit."""
-        sources = frame.target.sources if frame.target is not None else ()
-        lost = sum(s.state == "lost" for s in sources)
+        sources = sources_of(frame)
+        lost = sum(_is_off(s, frame) for s in sources)
         said = f"{len(sources)} known" + (f", {lost} off" if lost else "")
         shown = sorted(sources, key=lambda s: s.state != "lost")[: height - 1] if len(sources) > height - 1 else sources
         return [_heading(said, ink, width), *(_row(source, frame, ink, width) for source in shown)]
+
+
+def sources_of(frame: Frame) -> tuple[SourceView, ...]:
+    """The server's sources, and those of the machine's figures."""
+    return (*(frame.target.sources if frame.target is not None else ()), *frame.session.machine.sources)
+
+
+def _is_without_gpu(frame: Frame) -> bool:
+    """Whether no device was ever found, so that the machine's source has not failed: there is nothing to read."""
+    return not frame.session.machine.gpus
+
+
+def _is_absent(source: SourceView, frame: Frame) -> bool:
+    return source.state == "lost" and source in frame.session.machine.sources and _is_without_gpu(frame)
+
+
+def _is_off(source: SourceView, frame: Frame) -> bool:
+    return source.state == "lost" and not _is_absent(source, frame)
 
 
 _STATE_AT: Final = 13
@@ -59,9 +77,13 @@ def _gives(source: SourceView, now: float) -> str:
 
 def _row(source: SourceView, frame: Frame, ink: Ink, width: int) -> Line:
     attached = source.state == "attached"
-    line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
-    line.left(source.name, 9, ink.text).add(" ", ink.text)
-    line.left(_gives(source, frame.now), _STATE_CELLS, ink.text if attached else ink.bad)
+    if _is_absent(source, frame):
+        line = ink.line().add(" ○ ", ink.muted).left(source.name, 9, ink.text).add(" ", ink.text)
+        line.left("none", _STATE_CELLS, ink.muted)
+    else:
+        line = ink.line().add(" ● " if attached else " ✖ ", ink.good if attached else ink.bad)
+        line.left(source.name, 9, ink.text).add(" ", ink.text)
+        line.left(_gives(source, frame.now), _STATE_CELLS, ink.text if attached else ink.bad)
     if source.missed:
         line.add(f" {whole(source.missed)} missed", ink.warn)
     trace = frame.target.trace if frame.target is not None and source.name == TRACING else None

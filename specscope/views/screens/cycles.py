@@ -31,6 +31,7 @@ KEYS: Final = (
     ("space", "pause"),
     ("1", "live"),
     ("3", "time"),
+    ("4", "memory"),
     ("/", "filter"),
     ("j k", "scroll"),
     ("?", "help"),

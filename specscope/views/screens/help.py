@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 KEYS: Final = (
-    ("1 2 3", "Live, Cycles, Time (where the milliseconds go)"),
+    ("1 2 3 4", "Live, Cycles, Time (of a turn), Memory (and the GPUs)"),
     ("q, ctrl+c", "quit"),
     ("space, p", "hold the picture; facts go on being taken in"),
     ("+ -", "paint faster or slower; in a replay, its speed"),
@@ -52,6 +52,10 @@ TERMS: Final = (
     ("CPU waits", "share of the time that the server's thread waits for the GPU"),
     ("GPU idle", "share that the GPU has nothing to do: the CPU is not ready"),
     ("dear probes", "they cost the server some percent, so they run in bursts"),
+    ("limits", "share of busy time that the driver held the clocks down"),
+    ("J/token", "energy of the GPUs while decoding, over tokens generated"),
+    ("KV filled", "of the cells reserved at load, those that hold tokens"),
+    ("unexplained", "memory of the process that no known part accounts for"),
     ("tok/s", "tokens per second of decoding, all slots together"),
     ("survival", "share of cycles that accept at least n draft tokens"),
     ("ttft", "time to the first token"),

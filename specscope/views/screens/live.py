@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.views.panels.anatomy import Anatomy
 from specscope.views.panels.findings import Findings
+from specscope.views.panels.gpu import Gpu
 from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys
 from specscope.views.panels.lengths import Lengths
@@ -15,6 +16,7 @@ from specscope.views.panels.slots import Slots
 from specscope.views.panels.sources import Sources
 from specscope.views.panels.tape import Tape
 from specscope.views.panels.verdict import Verdict
+from specscope.views.panels.vram import Vram
 from specscope.views.screens.live_plan import plan
 from specscope.views.screens.planned import PlannedScreen
 
@@ -28,9 +30,10 @@ KEYS: Final = (
     ("space", "pause"),
     ("2", "cycles"),
     ("3", "time"),
+    ("4", "memory"),
     ("m", "mark"),
-    ("r", "reset counts"),
     ("?", "help"),
+    ("r", "reset counts"),
     ("[ ]", "servers"),
     ("+ -", "pace"),
     ("t", "theme"),
@@ -48,6 +51,8 @@ class LiveScreen(PlannedScreen):
                 "verdict": Verdict(),
                 "tape": Tape(),
                 "anatomy": Anatomy(),
+                "gpu": Gpu(),
+                "vram": Vram(),
                 "positions": Positions(),
                 "lengths": Lengths(),
                 "slots": Slots(),

@@ -9,7 +9,11 @@ from textual.geometry import Region
 
 from specscope.views.panels.anatomy import rows_wanted as anatomy_rows
 from specscope.views.panels.findings import rows_of, worst_first
+from specscope.views.panels.gpu import rows_wanted as gpu_rows
+from specscope.views.panels.sources import sources_of
 from specscope.views.panels.verdict import rows_wanted
+from specscope.views.panels.vram import ROWS as VRAM_ROWS
+from specscope.views.panels.vram import is_told as vram_told
 from specscope.views.widgets.tape import useful_rows
 
 if TYPE_CHECKING:
@@ -26,6 +30,8 @@ SOURCES_FROM: Final = 30
 """On lower screens the sources' rows go to the tape; what they missed is in the referee's sentence."""
 ANATOMY_FROM: Final = 30
 """On lower screens the parts of a turn have a single row."""
+GPU_FROM: Final = 30
+"""On lower screens the devices have a single row."""
 TAPE_FRAME: Final = 2
 """The tape's title, and the row under its bars."""
 TAPE_IDEAL: Final = 17
@@ -69,13 +75,13 @@ def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     return places
 
 
-ORDER: Final = ("tape", "anatomy", "charts", "slots", "sources", "requests", "findings")
+ORDER: Final = ("tape", "anatomy", "gpu", "vram", "charts", "slots", "sources", "requests", "findings")
 """The bands from the top down."""
 
-CLAIMS: Final = ("tape", "findings", "anatomy", "slots", "requests", "charts", "sources")
+CLAIMS: Final = ("tape", "findings", "gpu", "anatomy", "slots", "requests", "charts", "vram", "sources")
 """Who is served first when rows are scarce."""
 
-WHOLE: Final = ("findings", "anatomy", "slots", "sources")
+WHOLE: Final = ("findings", "gpu", "anatomy", "slots", "vram", "sources")
 """Bands that are shown whole, as far as half of what is left allows, before the others grow."""
 
 
@@ -83,7 +89,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     target = frame.target
     two = width >= TWO_COLUMNS
     slots = max(1, len(target.slots) if target is not None else 0)
-    sources = len(target.sources) if target is not None else 0
+    sources = len(sources_of(frame))
     requests = -(-len(target.requests if target is not None else ()) // REQUEST_STEP) * REQUEST_STEP
     bands = {
         "slots": Band(("slots",), 2, 1 + slots),
@@ -91,6 +97,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     }
     if target is not None and target.anatomy is not None:
         bands["anatomy"] = Band(("anatomy",), 1, anatomy_rows(target, width) if height >= ANATOMY_FROM else 1)
+    bands |= _gpu_bands(width, height, frame)
     if sources and (height >= SOURCES_FROM or frame.speculating is False):
         bands["sources"] = Band(("sources",), 2, 1 + sources)
     if "sources" in bands and width >= 2 * TWO_COLUMNS - 10:
@@ -104,6 +111,20 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         rows = [rows_of(finding, width) for finding in worst_first(frame.findings)]
         bands["findings"] = Band(("findings",), 1 + rows[0], 1 + sum(rows))
     return bands
+
+
+def _gpu_bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
+    """The devices, and their memory beside or below them; nothing where there are none."""
+    rows = gpu_rows(frame)
+    if not rows:
+        return {}
+    if height < GPU_FROM:
+        return {"gpu": Band(("gpu",), 1, 1)}
+    if not vram_told(frame):
+        return {"gpu": Band(("gpu",), 1, rows)}
+    if width >= TWO_COLUMNS:
+        return {"gpu": Band(("gpu", "vram"), 3, max(rows, VRAM_ROWS))}
+    return {"gpu": Band(("gpu",), 1, rows), "vram": Band(("vram",), 3, VRAM_ROWS)}
 
 
 def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:

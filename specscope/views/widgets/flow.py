@@ -34,3 +34,18 @@ def flow(phrases: Sequence[Line], ink: Ink, width: int) -> list[Line]:
         else:
             rows[-1].add(" " * GAP, ink.text).append(phrase)
     return rows
+
+
+def ranked(phrases: Sequence[tuple[int, Line]], ink: Ink, width: int, gap: int = GAP) -> Line:
+    """One row of phrases in their order: as many as fit, those of the lowest rank chosen first."""
+    kept: set[int] = set()
+    room = width + gap
+    for place in sorted(range(len(phrases)), key=lambda place: phrases[place][0]):
+        cells = phrases[place][1].cells
+        if cells and (not kept or cells + gap <= room):
+            kept.add(place)
+            room -= cells + gap
+    line = ink.line()
+    for place in sorted(kept):
+        line.add(" " * gap if line.cells else "", ink.text).append(phrases[place][1])
+    return line

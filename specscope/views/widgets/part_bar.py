@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rich.style import Style
 from textual.color import Color
@@ -31,7 +31,16 @@ def filled(ink: Ink, place: int) -> Style:
     return Style(color=writing, bgcolor=colour)
 
 
-def cells_of(parts: Sequence[Part], width: int) -> list[int]:
+class Shared(Protocol):
+    """What has a share of a bar."""
+
+    @property
+    def share(self) -> float:
+        """Of the whole bar, 0..1."""
+        ...
+
+
+def cells_of(parts: Sequence[Shared], width: int) -> list[int]:
     """Cells of each part: every one has at least one, and all together fill the width."""
     cells = [max(1, int(part.share * width)) for part in parts]
     by_rest = sorted(range(len(parts)), key=lambda i: -(parts[i].share * width % 1))
