@@ -12,6 +12,23 @@ for folder in (HERE, HERE / "truth"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
 
+import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
+
+SERVERS = "one real server at a time"
+CLOSE_TIMING = ("test_polling", "test_against_the_server", "test_restart", "test_demo")
+"""Tests that see less on a machine whose cores are all busy: they come last, when the other worker is done."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with a real server or probes run in one worker, one after the other, whatever runs beside them.
+
+    A probe is armed for the file, so that it would be hit by every server of every worker.
+    """
+    for item in items:
+        if item.get_closest_marker("server") or item.get_closest_marker("trace"):
+            item.add_marker(pytest.mark.xdist_group(SERVERS))
+    items.sort(key=lambda item: item.path.stem in CLOSE_TIMING)
+
 
 @pytest.fixture(autouse=True)
 def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -27,3 +44,19 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     ):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("SPECSCOPE_TRACE", "off")  # what root may see is asked for by the tests of tracing alone
+    monkeypatch.setenv("SPECSCOPE_GPU", "off")  # and the GPUs of whoever runs it by the tests of the GPU source
+
+
+@pytest.fixture(scope="session")
+def nvml_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The NVML stand-in, compiled."""
+    return nvml_standin.build(tmp_path_factory.mktemp("nvml"))
+
+
+@pytest.fixture
+def gpus(nvml_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> nvml_standin.Gpus:
+    """A machine without GPUs yet, in the way of this process and named to those it starts (nvml_standin)."""
+    made = nvml_standin.Gpus(nvml_library, tmp_path / "gpus.txt")
+    made.load()
+    monkeypatch.setenv("NVML_STANDIN_SCRIPT", str(made.script))
+    return made

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @contextlib.asynccontextmanager
 async def watch(server: LabServer, settings: Settings | None = None) -> AsyncGenerator[Pump]:
     """Sources attached inside the block; on leaving it the counters have been read a last time."""
-    async with watching([LiveTarget(server.url, server.pid)], settings or Settings(trace="off")) as pump:
+    async with watching([LiveTarget(server.url, server.pid)], settings or Settings(trace="off", gpu=False)) as pump:
         yield pump
 
 
