@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.reports.gpu_text import gpu_lines
+
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding, Rule
@@ -52,6 +54,7 @@ def _target(target: Target) -> list[str]:
         )
         lines.append(f"  {referee_sentence(target)}")
     lines += _turns(target)
+    lines += gpu_lines(target)
     finished = [r for r in target.requests if r.ended_at is not None]
     counted = [r.generated for r in finished if r.generated is not None]
     tokens = _count(sum(counted) if counted or not finished else None)

@@ -142,6 +142,9 @@ class MachineFold:
                 return "files" if book.found.minor in minors else None
             if not minors and processes:
                 return None
+        named = {key: at for key, at in target.epoch.said.get("device_used", {}).items() if key.endswith(".bus_id")}
+        if named and book.found.bus_id is not None:
+            return "named" if any(_same_place(at, book.found.bus_id) for at in named.values()) else None
         if len(self.gpus) == 1 and on_device(target.flags, target.epoch.said, target.usage):
             return "only"
         return None
@@ -191,6 +194,11 @@ class MachineFold:
         return Machine(
             gpus=tuple(book.view() for _, book in sorted(self.gpus.items())), sources=tuple(self.sources.values())
         )
+
+
+def _same_place(one: str, other: str) -> bool:
+    """Whether two PCI addresses are the same: NVML writes the domain with eight digits, CUDA with four."""
+    return one.lower().lstrip("0") == other.lower().lstrip("0")
 
 
 def own_bytes(target: TargetFold, memory: GpuMemoryRead | None) -> int | None:

@@ -6,6 +6,7 @@ import builders as b
 import pytest
 from simulated import Load, Work
 
+from specscope import events as ev
 from specscope.findings.registry import RULES, diagnose
 from specscope.reports.text import MARKS, findings_markdown, findings_text, referee_sentence, rule_line, summary
 from specscope.session.fold import Fold
@@ -187,3 +188,39 @@ def test_a_rule_in_the_list(rule: object) -> None:
     line = rule_line(rule, "What it is.")
     assert line.startswith(f"{rule.code}  {rule.name}")
     assert line.endswith(f"{rule.severity:<9} What it is.")
+
+
+def test_a_device_its_energy_its_memory_and_the_context_in_words() -> None:
+    mib = 1 << 20
+    facts: list[ev.Event] = [
+        b.found(pid=4242),
+        b.server("ready"),
+        b.gpu(name="NVIDIA H200", power_limit_w=70.0, sm_clock_max_mhz=2617),
+        b.gpu_memory(0.5, 9000 * mib, pids=[(4242, 8000 * mib)], free_bytes=1000 * mib),
+        ev.BufferLogged(at=b.T0, device="CUDA0", kind="model", bytes=6000 * mib, model="target"),
+        b.busy(1.0, decoded=1, n_ctx=4096, fill_tokens=1024),
+        b.gpu_link(1.0, 0.0),
+        *(b.gpu_now(1 + i / 10, 69.0, reasons=4, sm_clock_mhz=1410, busy_pct=97) for i in range(11)),
+        b.step(1.9, 101, fill_tokens=1124, held_ms=None),
+        b.gpu_link(2.0, 69.0),
+    ]
+    text = summary(b.fold(*facts).view())
+    assert (
+        "GPU 0 NVIDIA H200, 1 s at work: 69 of 70 W, 1,410 of 2,617 MHz, 97 % busy; power cap 100% of the time" in text
+    )
+    assert "0.69 J per generated token" in text
+    assert "over 100 tokens, by the driver's counter" in text
+    assert "device memory, MiB: target weights 6,000, unexplained 2,000" in text
+    assert "75.0% of the process's explained; not told: " in text
+    assert "context 1,124 of 4,096 tokens (27%), at most 1,124" in text
+
+
+def test_a_lost_device_says_so() -> None:
+    facts = [
+        b.found(pid=4242),
+        b.gpu(),
+        b.gpu_memory(0.5, pids=[(4242, None)]),
+        b.said("layers_offloaded", offloaded="9"),
+    ]
+    text = summary(b.fold(*facts, b.gpu_lost(2.0, "fallen off the bus")).view())
+    assert "GPU 0: lost: fallen off the bus" in text

@@ -141,6 +141,17 @@ def test_the_only_device_is_used_where_layers_are_offloaded() -> None:
     assert view(b.found(pid=PID), b.gpu()).targets[0].gpus == ()
 
 
+def test_the_log_names_the_device_by_its_address() -> None:
+    facts = [
+        b.found(pid=PID),
+        b.gpu(0, bus_id="00000000:00:06.0"),
+        b.gpu(1, bus_id="00000000:00:07.0"),
+        b.said("device_used", **{"CUDA0.name": "NVIDIA H200", "CUDA0.bus_id": "0000:00:07.0"}),
+    ]
+    (use,) = view(*facts).targets[0].gpus
+    assert (use.gpu.index, use.how) == (1, "named")
+
+
 def test_a_remote_server_has_none_of_this_machines_devices() -> None:
     said = b.said("layers_offloaded", offloaded="33", layers="33")
     session = view(b.found(), b.gpu(), said)
