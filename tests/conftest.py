@@ -14,19 +14,21 @@ for folder in (HERE, HERE / "truth"):
 
 import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
 
-SERVERS = "one real server at a time"
 CLOSE_TIMING = ("test_polling", "test_against_the_server", "test_restart", "test_demo")
 """Tests that see less on a machine whose cores are all busy: they come last, when the other worker is done."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with a real server or probes run in one worker, one after the other, whatever runs beside them.
+    """Tests with probes run in one worker, one after the other; so do those with a real server and without probes.
 
-    A probe is armed for the file, so that it would be hit by every server of every worker.
+    A probe is armed for a file, so that it is hit by every server that has loaded it: two traces at once would slow
+    each other down beyond what the tests allow for.
     """
     for item in items:
-        if item.get_closest_marker("server") or item.get_closest_marker("trace"):
-            item.add_marker(pytest.mark.xdist_group(SERVERS))
+        for marker in ("trace", "server"):
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.xdist_group(marker))
+                break
     items.sort(key=lambda item: item.path.stem in CLOSE_TIMING)
 
 

@@ -11,7 +11,7 @@ from specscope.cli.common import settings_of
 from specscope.cli.exits import OK, CommandError
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
-from specscope.events import CycleTraced, TargetFound, TurnTraced
+from specscope.events import CycleTraced, GpuSampled, TargetFound, TurnTraced
 from specscope.recording import Recording
 from specscope.reports.perfetto import SHOWN, encode_trace, trace_events
 
@@ -60,6 +60,7 @@ class Traced:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._facts: list[Event] = []
+        self._gpus: list[GpuSampled] = []
 
     @property
     def name(self) -> str:
@@ -72,14 +73,22 @@ class Traced:
             self._names[event.target] = event.url
         elif isinstance(event, SHOWN) and (not self._facts or event.target == self._facts[0].target):
             self._facts.append(event)
+        elif isinstance(event, GpuSampled):
+            self._gpus.append(event)
 
     def last(self, seconds: float | None) -> list[Event]:
-        """Those of the last seconds in which there were turns or cycles, or all."""
-        if seconds is None or not self._facts:
-            return self._facts
+        """Those of the last seconds in which there were turns or cycles, or all, and the GPUs' readings meanwhile."""
+        if not self._facts:
+            return []
+        if seconds is None:
+            return self._with_gpus(self._facts)
         at_work = [f.at for f in self._facts if isinstance(f, TurnTraced | CycleTraced)]
         begin = max(at_work or [f.at for f in self._facts]) - seconds
-        return [f for f in self._facts if f.at >= begin]
+        return self._with_gpus([f for f in self._facts if f.at >= begin])
+
+    def _with_gpus(self, facts: list[Event]) -> list[Event]:
+        begin, end = min(f.at for f in facts), max(f.at for f in facts)
+        return [*facts, *(f for f in self._gpus if begin <= f.at <= end)]
 
 
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, facts: Traced) -> None:

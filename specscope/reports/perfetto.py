@@ -1,7 +1,8 @@
 """A trace as Chrome trace JSON, which ui.perfetto.dev, Perfetto's trace processor and chrome://tracing open.
 
 Tracks: the loop, each turn with its parts inside; the cycles of each slot; the bursts with their waits and submits;
-counters of the bytes copied per turn and of the accepted lengths. Times are microseconds from the first thing shown.
+counters of the bytes copied per turn, of the accepted lengths, and of each GPU's power, clock and use. Times are
+microseconds from the first thing shown.
 
 Of a turn only the durations of its parts are known, and they are laid out in the order in which they happen. A
 cycle is drawn from the begin of the turn that served it.
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from specscope.events import CopiesTraced, CycleTraced, RequestBegan, StallsSampled, TurnTraced
+from specscope.events import CopiesTraced, CycleTraced, GpuSampled, RequestBegan, StallsSampled, TurnTraced
 from specscope.session.anatomy import fit
 
 if TYPE_CHECKING:
@@ -82,12 +83,15 @@ def trace_events(facts: Iterable[Event], name: str = "llama-server") -> list[Tra
         facts: in any order; kinds that are not shown are passed over.
         name: of the server.
     """
+    facts = list(facts)
     shown = sorted((f for f in facts if isinstance(f, SHOWN)), key=lambda f: f.at)
     turns = [f for f in shown if isinstance(f, TurnTraced)]
     loop, events = _loop(turns)
     events += _cycles([f for f in shown if isinstance(f, CycleTraced | RequestBegan)], loop)
     events += _bursts([f for f in shown if isinstance(f, StallsSampled) and (f.waits or f.submits)])
     events += [_copies(f) for f in shown if isinstance(f, CopiesTraced) and f.turns]
+    if events:
+        events += [counter for f in facts if isinstance(f, GpuSampled) for counter in _gpu(f)]
     origin = min((e.ts for e in events), default=0)
     moved = [msgspec.structs.replace(e, ts=e.ts - origin) for e in events]
     moved.sort(key=lambda e: (e.ts, -(e.dur or 0)))
@@ -184,6 +188,16 @@ def _copies(fact: CopiesTraced) -> TraceEvent:
         totals[owner] += size * copies / fact.turns
     begin = _us(fact.at - fact.span_s)
     return TraceEvent(name="bytes to the host per turn", ph="C", ts=begin, pid=PID, tid=LOOP, args=totals)
+
+
+def _gpu(fact: GpuSampled) -> list[TraceEvent]:
+    """What a device took and did at one moment; what was not read has no value then."""
+    readings = (("power, W", fact.power_w), ("SM clock, MHz", fact.sm_clock_mhz), ("busy, %", fact.busy_pct))
+    return [
+        TraceEvent(name=f"GPU {fact.index} {what}", ph="C", ts=_us(fact.at), pid=PID, tid=LOOP, args={"value": value})
+        for what, value in readings
+        if value is not None
+    ]
 
 
 def _names(tracks: set[int], name: str) -> list[TraceEvent]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from specscope.events import Event
-    from specscope.session.gpu_state import HowKnown, Phase
+    from specscope.session.gpu_state import Gpu, HowKnown, Phase
     from specscope.session.memory.map_state import Growth
     from specscope.session.state import Rates, Totals
     from specscope.session.target_fold import TargetFold
@@ -39,10 +39,12 @@ class MachineFold:
     gpus: dict[int, GpuBook] = field(default_factory=dict[int, GpuBook])
     sources: dict[str, SourceView] = field(default_factory=dict[str, SourceView])
     _growth: dict[tuple[str, int], GrowthBook] = field(default_factory=dict["tuple[str, int]", GrowthBook])
+    _views: dict[int, Gpu] = field(default_factory=dict["int", "Gpu"])
     _work: dict[tuple[str, int], _Work] = field(default_factory=dict["tuple[str, int]", _Work])
 
     def apply(self, event: Event, targets: Iterable[TargetFold]) -> None:
         """Fold in a fact about the machine."""
+        self._views = {}
         match event:
             case GpuFound():
                 self._found(event)
@@ -155,7 +157,7 @@ class MachineFold:
         for _, book in sorted(self.gpus.items()):
             how = self.how_used(target, book)
             if how is not None:
-                found.append(GpuUse(book.view(), how, own_bytes(target, book.memory)))
+                found.append(GpuUse(self._view_of(book), how, own_bytes(target, book.memory)))
         return tuple(found)
 
     def energy(self, target: TargetFold, uses: tuple[GpuUse, ...], rates: Rates, totals: Totals) -> Energy | None:
@@ -185,15 +187,21 @@ class MachineFold:
 
     def begin_anew(self) -> None:
         """Forget all sums, on the user's wish."""
-        self._work = {}
+        self._work, self._views = {}, {}
         for book in self.gpus.values():
             book.begin_anew()
 
     def view(self) -> Machine:
         """The frozen view."""
-        return Machine(
-            gpus=tuple(book.view() for _, book in sorted(self.gpus.items())), sources=tuple(self.sources.values())
-        )
+        gpus = tuple(self._view_of(book) for _, book in sorted(self.gpus.items()))
+        return Machine(gpus=gpus, sources=tuple(self.sources.values()))
+
+    def _view_of(self, book: GpuBook) -> Gpu:
+        """A device's view, made once between two facts however many servers use it."""
+        made = self._views.get(book.found.index)
+        if made is None:
+            made = self._views[book.found.index] = book.view()
+        return made
 
 
 def _same_place(one: str, other: str) -> bool:

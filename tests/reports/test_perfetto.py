@@ -195,6 +195,20 @@ def test_tracks_are_named_and_in_order() -> None:
     assert all(e["tid"] != e["pid"] for e in events)
 
 
+def test_a_gpus_readings_are_counters_and_what_was_not_read_has_none() -> None:
+    events = trace_events([b.turn(1.0), b.gpu_now(0.99, 313.7, busy_pct=87), b.gpu_now(1.1, sm_clock_mhz=1980)])
+    counters = [(e.name, e.args) for e in events if e.ph == "C"]
+    assert counters == [
+        ("GPU 0 power, W", {"value": 313.7}),
+        ("GPU 0 busy, %", {"value": 87}),
+        ("GPU 0 SM clock, MHz", {"value": 1980}),
+    ]
+
+
+def test_gpus_alone_are_no_trace() -> None:
+    assert [e for e in trace_events([b.gpu_now(1.0, 300.0)]) if e.ph != "M"] == []
+
+
 def test_other_facts_are_passed_over_and_nothing_is_an_empty_trace() -> None:
     assert [e["ph"] for e in written(b.found(), b.cycle(1.0), b.counters(1.0, 1, 2, 3))] == ["M"]
     assert [e["ph"] for e in written()] == ["M"]
