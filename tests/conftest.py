@@ -14,8 +14,8 @@ for folder in (HERE, HERE / "truth"):
 
 import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
 
-CLOSE_TIMING = ("test_polling", "test_against_the_server", "test_restart", "test_demo")
-"""Tests that see less on a machine whose cores are all busy: they come last, when the other worker is done."""
+CLOSE_TIMING = ("test_polling", "test_against_the_server", "test_restart", "test_demo", "test_gpus_on_the_server")
+"""Tests that see less on a machine whose cores are all busy: the longest worker has them last, when it is alone."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -25,10 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     each other down beyond what the tests allow for.
     """
     for item in items:
-        for marker in ("trace", "server"):
-            if item.get_closest_marker(marker):
-                item.add_marker(pytest.mark.xdist_group(marker))
-                break
+        last = item.path.stem in CLOSE_TIMING
+        if last or item.get_closest_marker("trace"):
+            item.add_marker(pytest.mark.xdist_group("trace"))
+        elif item.get_closest_marker("server"):
+            item.add_marker(pytest.mark.xdist_group("server"))
     items.sort(key=lambda item: item.path.stem in CLOSE_TIMING)
 
 

@@ -64,6 +64,7 @@ async def test_what_limits_the_device_and_what_a_token_takes(gpus: Gpus) -> None
         gpus.set(index, "DeviceGetFieldValues", 1000 * WATTS, arg=186)
         gpus.set(index, "DeviceGetClockInfo", 1410, arg=1)
         async with counting(gpus, index), watch(server, WATCHED) as pump:
+            await until(lambda: any(use.gpu.link is not None for use in target(pump).gpus), "the device was read")
             timings = [await generate(server.url) for _ in range(2)]
             await asyncio.sleep(2.5)  # until the counter was read after the last token
             view = target(pump)

@@ -18,8 +18,16 @@ def lab_processes() -> list[int]:
     return [
         process.pid
         for process in psutil.Process().children(recursive=True)
-        if any(name in process.cmdline() for name in LAB_PROGRAMS)
+        if any(name in _words(process) for name in LAB_PROGRAMS)
     ]
+
+
+def _words(process: psutil.Process) -> list[str]:
+    """The command line; none of a process that has ended and only waits to be fetched."""
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
 
 
 @pytest.fixture(scope="session", autouse=True)
