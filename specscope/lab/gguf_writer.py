@@ -110,7 +110,15 @@ class GgufFile:
         levels = rng.integers(1, 1 + LEVELS, (rows, cols), dtype=np.uint8)
         for row in zero_rows:
             levels[row] = _ZERO_LEVEL
-        step = rms / LEVEL_RMS
+        self._put_levels(name, levels, rms / LEVEL_RMS)
+
+    def put_identity(self, name: str, rows: int, cols: int) -> None:
+        """Adds a matrix, of the file's weight type, that hands on the first ``rows`` of its ``cols`` inputs."""
+        np = self._np
+        self._put_levels(name, np.eye(rows, cols, dtype=np.uint8) + np.uint8(_ZERO_LEVEL), 1.0)
+
+    def _put_levels(self, name: str, levels: Bytes, step: float) -> None:
+        np = self._np
         if self._weights == "q4_0":
             self._writer.add_tensor(name, self._packed(levels, step), raw_dtype=self._q4_0)
         else:

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specscope.lab.errors import UnwritableError
-from specscope.lab.families import SHAPES, architecture, fill
+from specscope.lab.families import architecture, fill
 from specscope.lab.gguf_writer import GgufFile, written_atomically
+from specscope.lab.shapes import SHAPES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from specscope.lab.families import Family, Size
+    from specscope.lab.shapes import Family, Size
 
 FORMAT = 2
 """Raised whenever a model's content changes, so that a cache of an earlier version is never reused."""

@@ -7,21 +7,27 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from specscope.lab.errors import SpecError
-from specscope.lab.families import BLOCK_SIZE
 from specscope.lab.flags import SPEC_TYPES
 from specscope.lab.models import ModelSpec
+from specscope.lab.shapes import HEADS, WIDEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from specscope.lab.families import Family, Size
+    from specscope.lab.shapes import Family, Size
 
 LAB_RATES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.02)
 """Per-position acceptance of a good drafter on an easy text: 6.12 tokens per drafting cycle at full width."""
 
-_DRAFTERS: dict[str, Family] = {"draft-dflash": "dflash", "draft-simple": "draft"}
-_LACKING = {"draft-eagle3", "draft-mtp", "draft-dspark"}
+_FAMILIES: dict[str, Family] = {
+    "draft-simple": "draft",
+    "draft-eagle3": "eagle3",
+    "draft-mtp": "mtp",
+    "draft-dflash": "dflash",
+    "draft-dspark": "dspark",
+}
+_VARIANTS: dict[str, tuple[str, Family]] = {"dflash2": ("draft-dflash", "dflash2"), "mtp3": ("draft-mtp", "mtp3")}
 _NGRAM_CACHE_WIDTH = 8  # fixed in the server
 
 
@@ -41,7 +47,8 @@ class ServerSpec:
     """A llama-server of the lab.
 
     Attributes:
-        types: Speculative methods by the server's names or without ``draft-``; empty for none.
+        types: Speculative methods by the server's names or without ``draft-``; empty for none. ``dflash2`` is
+            draft-dflash with a drafter of that kind, ``mtp3`` draft-mtp with three heads instead of one.
         n_max: Draft width asked for; None leaves the server's default of 3.
         rates: Synthetic acceptance probability of each position, which never rise. As many count as the
             width in force: more are cut, missing ones are zero. None verifies for real.
@@ -49,7 +56,8 @@ class ServerSpec:
         trace: ``LLAMA_TRACE=1``, so that the log has a line for every cycle.
         sampling: The server's sampling defaults by flag name (``temp``, ``top_k``, ``top_p``, ``min_p``).
         model_sampling: ``general.sampling.*`` keys of the target, such as ``min_p``.
-        target: Family of the target model: ``target`` (llama) or ``mamba`` (recurrent).
+        target: Family of the target model: ``target`` (llama; with draft-mtp one that has prediction layers) or
+            ``mamba`` (recurrent).
         threads: Of the server's arithmetic. Left out, one for ``quick`` (whose steps are so short that a second
             thread mostly waits for the first) and the server's own choice for ``paying``.
         ctx: Context of all slots together, in tokens.
@@ -97,29 +105,38 @@ class ServerSpec:
     @property
     def server_types(self) -> tuple[str, ...]:
         """The methods by the server's own names, ``none`` left out."""
-        names = (name if name in SPEC_TYPES else f"draft-{name}" for name in self.types)
-        return tuple(name for name in names if name != "none")
+        return tuple(name for name in map(_server_type, self.types) if name != "none")
 
     @property
     def target_model(self) -> ModelSpec:
         """The target."""
-        return ModelSpec(self.target, self.size, self.model_sampling)
+        predicting: list[Family] = [family for family in self._families if family in HEADS]
+        return ModelSpec(predicting[0] if predicting else self.target, self.size, self.model_sampling)
 
     @property
     def draft_model(self) -> ModelSpec | None:
         """The drafter, if a method wants one."""
-        families: list[Family] = [_DRAFTERS[name] for name in self.server_types if name in _DRAFTERS]
+        families: list[Family] = [family for family in self._families if family not in HEADS]
         return ModelSpec(families[0], self.size) if families else None
 
     @property
     def width(self) -> int:
         """The widest draft the server can make after its clamping; it wants as many rates."""
         asked = 3 if self.n_max is None else self.n_max
-        widths = {"draft-dflash": min(asked, BLOCK_SIZE - 1), "ngram-cache": _NGRAM_CACHE_WIDTH}
-        return max(
-            (widths.get(name, asked if name in _DRAFTERS else self.ngram.draft) for name in self.server_types),
-            default=0,
-        )
+        drafters = [min(asked, WIDEST.get(family, asked)) for family in self._families]
+        ngrams = [name for name in self.server_types if name not in _FAMILIES]
+        tables = [_NGRAM_CACHE_WIDTH if name == "ngram-cache" else self.ngram.draft for name in ngrams]
+        return max(drafters + tables, default=0)
+
+    @property
+    def _families(self) -> list[Family]:
+        """The models that draft, one for each method that wants one."""
+        families: dict[Family, None] = {}
+        for name in self.types:
+            family = _VARIANTS[name][1] if name in _VARIANTS else _FAMILIES.get(_server_type(name))
+            if family is not None:
+                families[family] = None
+        return list(families)
 
     @property
     def rates_in_force(self) -> tuple[float, ...]:
@@ -175,11 +192,12 @@ class ServerSpec:
     def _check_types(self) -> None:
         for name in self.server_types:
             if name not in SPEC_TYPES:
-                raise SpecError(f"unknown method {name.removeprefix('draft-')}: choose from {', '.join(SPEC_TYPES)}")
-            if name in _LACKING:
-                raise SpecError(f"the lab has no model for {name}")
-        if len(set(self.server_types) & set(_DRAFTERS)) > 1:
+                known = ", ".join((*SPEC_TYPES, *_VARIANTS))
+                raise SpecError(f"unknown method {name.removeprefix('draft-')}: choose from {known}")
+        if len(self._families) > 1:
             raise SpecError(f"one draft model at a time: {', '.join(self.types)} need two")
+        if self.target != "target" and "draft-mtp" in self.server_types:
+            raise SpecError(f"draft-mtp needs a target with prediction layers, and {self.target} has none")
         if self.n_max is not None and self.n_max < 0:
             raise SpecError(f"a draft width cannot be negative: {self.n_max}")
 
@@ -192,3 +210,10 @@ class ServerSpec:
             raise SpecError(f"rates are probabilities from 0 to 1: {self.rates}")
         if any(later > earlier for earlier, later in pairwise(self.rates)):
             raise SpecError(f"rates cannot rise from one position to the next: {self.rates}")
+
+
+def _server_type(name: str) -> str:
+    """A method by the server's own name."""
+    if name in _VARIANTS:
+        return _VARIANTS[name][0]
+    return name if name in SPEC_TYPES else f"draft-{name}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from specscope.session.state import Config
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from specscope.flags import ServerFlags
     from specscope.session.slot_book import SlotBook
 
-BLOCK_DRAFTERS: Final = frozenset({"draft-dflash", "draft-dspark"})
-"""Methods that draft a whole trained block in one pass; a DFlash block holds the anchor token, so its limit is
-block_size - 1 (llama.cpp common/speculative.cpp)."""
+_SHARES_MEMORY = "gemma4-assistant"
+"""The drafter that runs all its heads for each token, on the target's cache: their number is no limit
+(llama.cpp common/speculative.cpp, is_mem_shared)."""
 
 
 def read_config(
@@ -36,7 +36,7 @@ def read_config(
         types=types,
         types_from=types_from,
         n_max_requested=requested,
-        n_max_effective=_effective(types, requested, block, said),
+        n_max_effective=_effective(types, requested, models, said),
         block_size=block,
         draft_flag=None if flags is None else (flags.draft_model or flags.draft_repo) is not None,
         sampling=dict(sampling),
@@ -71,16 +71,47 @@ def _requested(flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]])
 
 
 def _effective(
-    types: tuple[str, ...] | None, requested: int | None, block: int | None, said: Mapping[str, Mapping[str, str]]
+    types: tuple[str, ...] | None,
+    requested: int | None,
+    models: Mapping[str, ModelRead],
+    said: Mapping[str, Mapping[str, str]],
 ) -> int | None:
     if not types or not any(t.startswith("draft-") for t in types):
         return None
     clamped = _number(said, "draft_width_clamped", "clamped_to")
     if clamped is not None:
         return clamped
-    if requested is not None and block is not None and BLOCK_DRAFTERS.intersection(types):
-        return min(requested, block - 1)
-    return requested
+    limit = _limit(types, models, said)
+    return requested if requested is None or limit is None else min(requested, limit)
+
+
+def _limit(
+    types: tuple[str, ...], models: Mapping[str, ModelRead], said: Mapping[str, Mapping[str, str]]
+) -> int | None:
+    """The widest draft that a drafter's training allows; None for none, or for one that is not known.
+
+    A DFlash block holds the last token too. DSpark predicts from that token's place on, unless the drafter was trained
+    otherwise, and so drafts the whole block. Several prediction heads (MTP) draft one token each, which the server
+    enforces without a word; a single one is run again and again. All from common/speculative.cpp, seen on b11549.
+    """
+    drafter = models.get("drafter")
+    block = drafter.block_size if drafter is not None else None
+    if drafter is not None and block is not None:
+        if "draft-dspark" in types:
+            return block if _from_anchor(drafter, said) else block - 1
+        if "draft-dflash" in types:
+            return block - 1
+    predicts = drafter or models.get("target")
+    if "draft-mtp" in types and predicts is not None and predicts.arch != _SHARES_MEMORY:
+        heads = predicts.nextn_layers or 1
+        return heads if heads > 1 else None
+    return None
+
+
+def _from_anchor(drafter: ModelRead, said: Mapping[str, Mapping[str, str]]) -> bool:
+    """Whether a DSpark drafter predicts from the last token's place on; without a word, the server thinks so."""
+    logged = said.get("drafter_params", {}).get("sample_from_anchor")
+    return logged != "false" if logged is not None else drafter.hparams.get("sample_from_anchor") is not False
 
 
 def _number(said: Mapping[str, Mapping[str, str]], code: str, field: str) -> int | None:

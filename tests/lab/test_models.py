@@ -6,7 +6,7 @@ import builtins
 import hashlib
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
-from typing import TYPE_CHECKING, Any, Never
+from typing import TYPE_CHECKING, Any, Never, get_args
 
 import pytest
 
@@ -14,14 +14,13 @@ from specscope.lab import models
 from specscope.lab.errors import DemoMissingError, UnwritableError
 from specscope.lab.gguf_writer import written_atomically
 from specscope.lab.models import ModelSpec, cache_dir, model_path
+from specscope.lab.shapes import Family
 from specscope.lab.vocabulary import lab_vocabulary
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from specscope.lab.families import Family
-
-FAMILIES = ("target", "dflash", "draft", "mamba")
+FAMILIES = get_args(Family)
 
 
 def _digest(path: Path) -> str:

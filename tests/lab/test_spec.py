@@ -105,12 +105,38 @@ def test_flags_that_no_server_knows_end_the_host_with_one_line(
         (ServerSpec(types=("ngram-simple",), n_max=2, ngram=NgramSizes(draft=9)), 9),
         (ServerSpec(types=("ngram-cache",)), 8),
         (ServerSpec(types=("dflash", "ngram-mod"), n_max=15), 15),
+        (ServerSpec(types=("dflash2",), n_max=20), 7),
+        (ServerSpec(types=("dspark",), n_max=20), 8),
+        (ServerSpec(types=("eagle3",), n_max=20), 20),
+        (ServerSpec(types=("mtp",), n_max=20), 20),
+        (ServerSpec(types=("mtp3",), n_max=20), 3),
+        (ServerSpec(types=("mtp3", "ngram-mod"), n_max=20), 12),
         (ServerSpec(types=("none",)), 0),
         (ServerSpec(types=()), 0),
     ],
 )
 def test_the_width_is_what_the_server_clamps_it_to(spec: ServerSpec, width: int) -> None:
     assert spec.width == width
+
+
+@pytest.mark.parametrize(
+    ("name", "server_type", "target", "drafter"),
+    [
+        ("dflash2", "draft-dflash", "target", "dflash2"),
+        ("draft-dspark", "draft-dspark", "target", "dspark"),
+        ("eagle3", "draft-eagle3", "target", "eagle3"),
+        ("draft-mtp", "draft-mtp", "mtp", None),
+        ("mtp3", "draft-mtp", "mtp3", None),
+    ],
+)
+def test_a_method_has_its_models_and_the_servers_name(
+    name: str, server_type: str, target: str, drafter: str | None
+) -> None:
+    spec = ServerSpec(types=(name,))
+    assert spec.server_types == (server_type,)
+    assert spec.target_model.family == target
+    assert (spec.draft_model and spec.draft_model.family) == drafter
+    assert _parsed(spec).spec_type == [server_type]
 
 
 def test_there_are_as_many_rates_as_the_width_in_force() -> None:
@@ -124,7 +150,8 @@ def test_there_are_as_many_rates_as_the_width_in_force() -> None:
     ("fields", "message"),
     [
         ({"types": ("magic",)}, "unknown method magic"),
-        ({"types": ("draft-mtp",)}, "no model for draft-mtp"),
+        ({"types": ("draft-mtp",), "target": "mamba"}, "mamba has none"),
+        ({"types": ("mtp", "dspark")}, "one draft model at a time"),
         ({"types": ("dflash", "draft-simple")}, "one draft model at a time"),
         ({"n_max": -1}, "negative"),
         ({"rates": (0.5, 0.6)}, "cannot rise"),

@@ -91,6 +91,39 @@ def test_other_drafters_have_no_block_to_keep_to() -> None:
     assert told.n_max_effective == 16
 
 
+@pytest.mark.parametrize(
+    ("header", "told", "width"),
+    [
+        ({}, [], 8),
+        ({"hparams": {"sample_from_anchor": True}}, [], 8),
+        ({"hparams": {"sample_from_anchor": False}}, [], 7),
+        ({}, [b.said("drafter_params", block_size="8", sample_from_anchor="false")], 7),
+        ({}, [b.said("drafter_params", block_size="8", sample_from_anchor="true")], 8),
+    ],
+)
+def test_dspark_drafts_its_whole_block_unless_trained_otherwise(
+    header: dict[str, object], told: list[object], width: int
+) -> None:
+    drafter = b.model("drafter", block_size=8, **header)
+    dspark = b.busy(params={"speculative.types": "draft-dspark"})
+    assert config(b.process("--spec-draft-n-max 16"), drafter, dspark, *told).n_max_effective == width
+
+
+@pytest.mark.parametrize(
+    ("models", "width"),
+    [
+        ([], 16),
+        ([b.model(arch="step35", nextn_layers=3)], 3),
+        ([b.model(arch="qwen35", nextn_layers=1)], 16),  # a single head is run as often as asked
+        ([b.model(arch="step35"), b.model("drafter", arch="step35", nextn_layers=2)], 2),
+        ([b.model(arch="gemma4"), b.model("drafter", arch="gemma4-assistant", nextn_layers=4)], 16),
+    ],
+)
+def test_several_prediction_heads_draft_one_token_each(models: list[object], width: int) -> None:
+    mtp = b.busy(params={"speculative.types": "draft-mtp"})
+    assert config(b.process("--spec-draft-n-max 16"), *models, mtp).n_max_effective == width
+
+
 def test_the_servers_clamping_line_goes_before_everything() -> None:
     line = b.said("draft_width_clamped", n_max="32", clamped_to="7")
     told = config(b.process("--spec-draft-n-max 16"), DRAFTER, b.busy(params=DFLASH), line)

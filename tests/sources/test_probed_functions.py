@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specscope.sources.probes.functions import DEAR, NEEDED, ROLES, by_role, method_of, roles_of, wanted
+from specscope.sources.probes.functions import DEAR, NEEDED, ROLES, by_role, method_of, named, roles_of, wanted
 
 BEGIN = "_Z24common_speculative_beginP18common_speculativeiRKSt6vectorIiSaIiEE"
 DRAFT = "_Z24common_speculative_draftP18common_speculative"
@@ -110,6 +110,21 @@ def test_all_methods_are_probed() -> None:
 )
 def test_the_method_in_the_words_of_the_flag(implementation: str, method: str) -> None:
     assert method_of(drafting(implementation)) == method
+
+
+@pytest.mark.parametrize(
+    ("implementation", "in_use", "method"),
+    [
+        ("draft-dflash", ("draft-dspark",), "draft-dspark"),
+        ("draft-dflash", ("ngram-mod", "draft-dflash"), "draft-dflash"),
+        ("draft-dflash", (), "draft-dflash"),
+        ("ngram-map-k", ("draft-dflash", "ngram-map-k4v"), "ngram-map-k4v"),
+        ("ngram-map-k", ("ngram-map-k", "ngram-map-k4v"), "ngram-map-k or ngram-map-k4v"),
+        ("draft-mtp", ("draft-mtp",), "draft-mtp"),
+    ],
+)
+def test_two_implementations_serve_two_methods_each(implementation: str, in_use: tuple[str, ...], method: str) -> None:
+    assert named(implementation, in_use) == method
 
 
 @pytest.mark.parametrize("name", [DRAFT, "main", DFLASH + ".cold", ""])

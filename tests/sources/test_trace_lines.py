@@ -60,8 +60,10 @@ def own(said: object) -> str:
 class Told:
     """What lines tell, one after the other."""
 
-    def __init__(self, *, mode: Mode = "auto", armed: dict[str, Any] | None = None) -> None:
-        self.lines = TraceLines("t3", mode, lambda seconds: BOOT + seconds)
+    def __init__(
+        self, *, mode: Mode = "auto", armed: dict[str, Any] | None = None, in_use: tuple[str, ...] = ()
+    ) -> None:
+        self.lines = TraceLines("t3", mode, lambda seconds: BOOT + seconds, in_use)
         self.start = self.read(own(ARMED if armed is None else armed))
 
     def read(self, *lines: str, now: float = NOW) -> list[ev.Event]:
@@ -105,6 +107,11 @@ def missed(count: int, reason: str, at: float = NOW) -> ev.EventsMissed:
 
 
 # --- cycles -------------------------------------------------------------------------------------------------------
+
+
+def test_a_method_that_borrows_an_implementation_goes_by_its_own_name() -> None:
+    told = Told(in_use=("ngram-mod", "draft-dspark"))
+    assert told.read(width(0, 8), accept(5, 0, 3)) == [cycle(5, 0, 8, 3, method="draft-dspark")]
 
 
 def test_a_cycle_is_a_width_and_the_next_accept_of_its_slot() -> None:

@@ -7,7 +7,10 @@ b11434. Old and new names stand side by side: what a build has is probed, what i
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 
 class Role(NamedTuple):
@@ -77,6 +80,21 @@ def by_role(names: list[str]) -> dict[str, list[str]]:
                 found[role.name] = matches if role.each else matches[:1]
                 break
     return found
+
+
+_SHARED: Final = {"draft-dflash": "draft-dspark", "ngram-map-k": "ngram-map-k4v"}
+"""Implementations that serve a second method (``common_speculative_init`` in common/speculative.cpp)."""
+
+
+def served_by(implementation: str) -> tuple[str, ...]:
+    """The methods that an implementation serves."""
+    second = _SHARED.get(implementation)
+    return (implementation,) if second is None else (implementation, second)
+
+
+def named(implementation: str, in_use: Collection[str]) -> str:
+    """Which of the methods in use an implementation serves: both if both are, its own where none is known."""
+    return " or ".join(m for m in served_by(implementation) if m in in_use) or implementation
 
 
 def method_of(name: str) -> str:

@@ -23,7 +23,7 @@ import sys
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from specscope.sources.probes.burst import sample_burst
-from specscope.sources.probes.functions import DEAR, NEEDED, method_of, roles_of
+from specscope.sources.probes.functions import DEAR, NEEDED, method_of, roles_of, served_by
 from specscope.sources.probes.libraries import NotFoundError, find_functions
 from specscope.sources.probes.privileges import RefusedError, caller, check_owner, die_with_parent, give_up_the_rest
 from specscope.sources.probes.program import MAX_SLOTS, write_program
@@ -122,8 +122,8 @@ def _begin(request: Request) -> Found:
 def _keep_methods(found: Found, wanted: list[str]) -> None:
     """Probe only the implementations in use, if every method named has one: each costs bpftrace time to compile."""
     places = found.roles.get("method", [])
-    kept = [p for p in places if any(w.startswith(method_of(p.function.name)) for w in wanted)]
-    if kept and all(any(w.startswith(method_of(p.function.name)) for p in kept) for w in wanted):
+    kept = [p for p in places if any(w in served_by(method_of(p.function.name)) for w in wanted)]
+    if kept and all(any(w in served_by(method_of(p.function.name)) for p in kept) for w in wanted):
         found.roles["method"] = kept
 
 

@@ -18,6 +18,7 @@ from specscope.events import (
     StallsSampled,
     TraceStarted,
 )
+from specscope.sources.probes.functions import named
 from specscope.sources.trace.turns import Turns
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ class TraceLines:
         target: the server the facts are about.
         mode: what was asked for.
         at: turns a CLOCK_MONOTONIC stamp in seconds into a fact's time.
+        in_use: drafting methods of the server, where known: they tell apart those that share an implementation.
 
     Attributes:
         ready: the probes are armed.
@@ -68,6 +70,7 @@ class TraceLines:
     target: str
     mode: Mode
     at: Callable[[float], float]
+    in_use: tuple[str, ...] = ()
     ready: bool = False
     failed: str = ""
     complaint: str = ""
@@ -250,7 +253,7 @@ class TraceLines:
         self.widths = bool(said["widths"])
         self.bursts = bool(said["dear"])
         self.missing = tuple(said["missing"])
-        self._methods = {int(k): str(v) for k, v in said["methods"].items()}
+        self._methods = {int(k): named(str(v), self.in_use) for k, v in said["methods"].items()}
         self._turns = Turns(
             sampling="sample" in armed, drafting="draft" in armed, explicit_wait=bool(said["explicit_wait"])
         )

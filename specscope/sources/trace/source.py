@@ -83,7 +83,7 @@ class TraceSource:
             if isinstance(way, Obstacle):
                 self._lose(emit, way.reason, way.hint)
                 return
-            lines = TraceLines(self._target, self._mode, self._clock.at_monotonic)
+            lines = TraceLines(self._target, self._mode, self._clock.at_monotonic, self._methods)
             try:
                 process = await asyncio.create_subprocess_exec(
                     *way.command,
