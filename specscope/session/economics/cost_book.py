@@ -1,0 +1,178 @@
+"""What each step took, by draft width, slots at work and KV depth: constant memory, a few microseconds a step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from specscope.session.depth import BAND_TOKENS
+from specscope.session.economics.batches import Batches
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from specscope.session.request import Request
+    from specscope.session.window import Gain
+
+PLAIN: Final = 0
+"""The width of a step without a draft."""
+
+UNSEEN: Final = -1
+"""The width of a cycle whose draft was not seen (polling)."""
+
+CELLS: Final = 640
+"""Cells kept, the longest unused one making room: 15 widths at a few depths and numbers of slots are some 100, the 64
+widths of n-gram tables at ten depths 640."""
+
+MANY: Final = 1024
+"""Steps of one width after which only every eighth is taken: its mean is then known to a thirtieth of the scatter of a
+step, and a steady server makes hundreds of thousands of them."""
+
+EVERY: Final = 8
+
+LENGTHS: Final = 32
+"""Accepted lengths put together at once: they need no median, for none of them is an outlier."""
+
+LATEST: Final = 4096
+"""Steps over which a cell's mean depth runs."""
+
+AT_WORK: Final = 2.0
+"""Of a step's time: another slot that stepped within it decodes at the same time. Slots share turns, and all of them
+step once a turn."""
+
+STAMP_S: Final = 1e-4
+"""Rounding of a time since the epoch and of the log's stamps."""
+
+
+class Key(NamedTuple):
+    """Steps that are alike: their draft's width, slots that decode at once, band of the KV depth (None: unseen)."""
+
+    width: int
+    slots: int
+    band: int | None
+
+
+@dataclass(eq=False)
+class Cell:
+    """The steps of one key: times, how many, mean depth, and when one was last added (in steps of the book)."""
+
+    times: Batches = field(default_factory=Batches)
+    steps: int = 0
+    depth: float = 0.0
+    used: int = 0
+
+
+@dataclass(eq=False)
+class CostBook:
+    """The timed steps of one server; of a width that is seen all the time, every eighth.
+
+    Not taken: a request's first step and first cycle (the time is the prompt's, or began when a poll saw it), replays
+    (two forwards), polled steps that may hold two cycles, steps during which another slot computed a prompt, and those
+    whose time is no time. On a server that drafts only now and then, the time between two lines of its log holds plain
+    steps too: ``sparse`` leaves it out.
+
+    Attributes:
+        cells: by key. accepted: accepted lengths in their order, for how much they depend on each other.
+        depth: running mean of the depth of the steps taken; steps: how many were taken.
+        mixed: steps left out because a prompt was computed meanwhile.
+    """
+
+    cells: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
+    accepted: Batches = field(default_factory=lambda: Batches(robust=False, lot=LENGTHS))
+    sparse: bool = False
+    depth: float | None = None
+    steps: int = 0
+    mixed: int = 0
+    plain_steps: int = 0
+    _lengths: list[int] = field(default_factory=list[int])
+    _prompt_until: float = 0.0
+    _taken: dict[int | None, int] = field(default_factory=dict["int | None", int])
+    _wait: dict[int | None, int] = field(default_factory=dict["int | None", int])
+
+    def cycle(self, gain: Gain, running: Iterable[Request]) -> None:
+        """One cycle that was no replay; ``running`` are all requests at work.
+
+        Written out, because there can be hundreds of cycles a second and hundreds of thousands in a recording.
+        """
+        lengths = self._lengths
+        lengths.append(gain.tokens - 1)
+        if len(lengths) == LENGTHS:
+            self.accepted.take(lengths)
+        width, gap_ms, wait = gain.drafted, gain.gap_ms, self._wait
+        if gap_ms is None:
+            self._prompt_until = max(self._prompt_until, gain.at)
+            return
+        if width in wait:
+            left = wait[width] - 1
+            wait[width] = left or EVERY
+            if left:
+                return
+        if width != PLAIN and not self.sparse and gain.request.cycle_tokens != gain.tokens:
+            self._timed(gain, running, gap_ms)
+
+    def plain(self, gain: Gain, running: Iterable[Request], *, first: bool) -> None:
+        """Steps without a draft, all together; ``first``: up to the first token seen.
+
+        Steps between cycles of which only their number is known have no time of their own; a single one at the end
+        of a request, where nothing is left to draft, has.
+        """
+        if first:
+            self._prompt_until = max(self._prompt_until, gain.at)
+            return
+        self.plain_steps += gain.steps
+        alone = not gain.request.cycle_tokens or (gain.steps == 1 and not self.sparse)
+        if gain.gap_ms is None or not alone:
+            return
+        left = self._wait.get(None, 1) - 1
+        if None in self._wait:
+            self._wait[None] = left or EVERY
+        if not left:
+            self._timed(gain, running, gain.gap_ms)
+
+    def _timed(self, gain: Gain, running: Iterable[Request], gap_ms: float) -> None:
+        request, at = gain.request, gain.at
+        begin = at - gap_ms / 1000
+        slots, several = 1, False
+        for other in running:
+            if other is request:
+                continue
+            several = True
+            last = other.last_step_at
+            if last is None and not other.decoded:
+                self.mixed += 1
+                return  # its prompt is being computed
+            if last is not None and last > at - AT_WORK * gap_ms / 1000:
+                slots += 1
+        if gap_ms <= 0 or (several and begin < self._prompt_until - STAMP_S):
+            self.mixed += 1
+            return
+        base = request.resident_before()
+        depth = None if base is None else base + (request.tokens() or 0) - gain.tokens / 2
+        width = gain.drafted
+        taken = self._taken[width] = self._taken.get(width, 0) + 1
+        if taken == MANY:
+            self._wait[width] = EVERY
+        if width is None:
+            self.add(PLAIN, slots, depth, gap_ms / gain.steps)
+        else:
+            self.add(width, slots, depth, gap_ms)
+
+    def add(self, width: int, slots: int, depth: float | None, took_ms: float) -> None:
+        """Take in one step of known kind."""
+        self.steps += 1
+        key = Key(width, slots, None if depth is None else (int(depth) // BAND_TOKENS).bit_length())
+        cell = self.cells.get(key)
+        if cell is None:
+            cell = self._new(key)
+        cell.used = self.steps
+        cell.steps += 1
+        cell.times.add(took_ms)
+        if depth is not None:
+            cell.depth += (depth - cell.depth) / min(cell.steps, LATEST)
+            self.depth = depth if self.depth is None else self.depth + (depth - self.depth) / min(self.steps, LATEST)
+
+    def _new(self, key: Key) -> Cell:
+        if len(self.cells) >= CELLS:
+            del self.cells[min(self.cells, key=lambda k: self.cells[k].used)]
+        cell = self.cells[key] = Cell()
+        return cell

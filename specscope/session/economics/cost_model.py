@@ -1,0 +1,231 @@
+"""Cycle time by width at one depth: what was seen, made monotone, and what lies between."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import exp, log, sqrt
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from specscope.session.economics.batches import t95
+from specscope.session.economics.cost_book import PLAIN
+from specscope.session.economics.state import CostPoint, PlainPoint, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from specscope.session.economics.batches import Mean
+    from specscope.session.economics.cost_book import Cell, Key
+
+LEAST_STEPS: Final = 12
+"""Steps before a width's time is told: more than one lot of the trimmed mean, so that no three outliers are all of
+it. Its interval says how well it is known."""
+
+KERNEL_ROWS: Final = 8
+"""Rows up to which CUDA multiplies by the mat-vec kernels (ggml-cuda MMVQ_MAX_BATCH_SIZE, llama.cpp b11434): a draft
+of 7 and the last token are 8 rows, a draft of 8 is the first beyond."""
+
+
+class _Fit(NamedTuple):
+    width: int
+    ms: float
+    se: float
+    n: int
+    freedom: float
+
+
+@dataclass(frozen=True)
+class Strata:
+    """The steps of the number of slots seen most, by width, corrected to one depth.
+
+    Attributes:
+        slots: how many.
+        depth: to which the times refer; None: not seen.
+        slope: milliseconds that a resident token adds to each step; None: no width was seen at two depths.
+        leaks: widths lie at different depths and nothing tells what depth costs.
+    """
+
+    slots: int
+    depth: float | None
+    slope: float | None
+    leaks: bool
+    fits: tuple[_Fit, ...]
+
+
+class _Seen(NamedTuple):
+    width: int
+    depth: float | None
+    mean: Mean
+
+
+def stratum(cells: Mapping[Key, Cell], depth: float | None) -> Strata | None:
+    """Compare widths at the same number of slots and the same depth; None before there is enough of anything.
+
+    Depth is compared within each width: a step reads the KV cache once, however many rows it has, so that the cost
+    of depth is one slope, and a width that is only seen deep (the ends of requests) is not taken for a dear one.
+    """
+    by_slots: dict[int, int] = {}
+    for key, cell in cells.items():
+        if key.width >= 0:
+            by_slots[key.slots] = by_slots.get(key.slots, 0) + cell.steps
+    if not by_slots:
+        return None
+    slots = max(by_slots, key=lambda s: (by_slots[s], -s))
+    seen = [
+        _Seen(key.width, None if key.band is None else cell.depth, mean)
+        for key, cell in cells.items()
+        if key.slots == slots and key.width >= 0 and (mean := cell.times.mean()) is not None
+    ]
+    placed = [s for s in seen if s.depth is not None]
+    if placed and 2 * sum(s.mean.n for s in placed) >= sum(s.mean.n for s in seen):
+        seen = placed
+    else:
+        seen, depth = [s._replace(depth=None) for s in seen], None
+    return _corrected(seen, slots, depth)
+
+
+def _corrected(seen: list[_Seen], slots: int, depth: float | None) -> Strata:
+    widths = sorted({s.width for s in seen})
+    groups = {w: [s for s in seen if s.width == w] for w in widths}
+    slope, slope_se = _slope(groups.values()) if depth is not None else (None, 0.0)
+    fits: list[_Fit] = []
+    depths: list[float] = []
+    for width, rows in groups.items():
+        n = sum(s.mean.n for s in rows)
+        ms = sum(s.mean.value * s.mean.n for s in rows) / n
+        variance = sum((s.mean.se * s.mean.n / n) ** 2 for s in rows)
+        if depth is not None:
+            off = depth - sum((s.depth or 0.0) * s.mean.n for s in rows) / n
+            depths.append(off)
+            ms += (slope or 0.0) * off
+            variance += (slope_se * off) ** 2
+        if n >= LEAST_STEPS and ms > 0:
+            fits.append(_Fit(width, ms, sqrt(variance), n, sum(s.mean.freedom for s in rows)))
+    leaks = slope is None and bool(depths) and max(depths) - min(depths) > 1024  # noqa: PLR2004  a band of depth
+    return Strata(slots, depth, slope, leaks, tuple(fits))
+
+
+def _slope(groups: Iterable[list[_Seen]]) -> tuple[float | None, float]:
+    """Milliseconds per resident token, and its standard error: by width, never across widths."""
+    across = along = noise = 0.0
+    for rows in groups:
+        if len(rows) < 2:  # noqa: PLR2004  one depth has no slope
+            continue
+        n = sum(s.mean.n for s in rows)
+        middle = sum((s.depth or 0.0) * s.mean.n for s in rows) / n
+        for s in rows:
+            off = (s.depth or 0.0) - middle
+            across += s.mean.n * off * off
+            along += s.mean.n * off * s.mean.value
+            noise += (s.mean.n * off * s.mean.se) ** 2
+    if not across:
+        return None, 0.0
+    return max(0.0, along / across), sqrt(noise) / across
+
+
+def plain_points(cells: Mapping[Key, Cell], slots: int) -> tuple[PlainPoint, ...]:
+    """Plain decode time by depth, where there are steps enough."""
+    points: list[PlainPoint] = []
+    for key, cell in sorted(cells.items(), key=lambda kv: kv[1].depth):
+        mean = cell.times.mean() if key.width == PLAIN and key.slots == slots else None
+        if mean is not None and mean.n >= LEAST_STEPS:
+            half = t95(mean.freedom) * mean.se
+            depth = None if key.band is None else cell.depth
+            points.append(PlainPoint(depth, mean.value, mean.value - half, mean.value + half, mean.n))
+    return tuple(points)
+
+
+def seen_costs(strata: Strata, recorded: Iterable[CostPoint] = ()) -> tuple[CostPoint, ...]:
+    """Cycle time at the widths seen here, and at others that were recorded, never falling with width.
+
+    Neighbours that fall are pooled (isotonic regression by pooling adjacent violators; R. Barlow et al., Statistical
+    Inference under Order Restrictions, 1972); each keeps the interval of its own cycles.
+    """
+    points = {p.width: replace(p, how="recorded") for p in recorded if p.cycles}
+    for f in strata.fits:
+        if f.width != PLAIN:
+            half = t95(f.freedom) * f.se
+            points[f.width] = CostPoint(f.width, f.ms, max(1e-6, f.ms - half), f.ms + half, f.n, "seen")
+    ordered = [points[w] for w in sorted(points)]
+    values = pooled([(p.ms, 1 / max(p.high - p.low, 1e-6 * p.ms) ** 2) for p in ordered])
+    return tuple(
+        replace(p, ms=ms, low=min(p.low, ms), high=max(p.high, ms)) for p, ms in zip(ordered, values, strict=True)
+    )
+
+
+def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
+    """Mean time of a cycle, all widths as they came; None before the first width with steps enough.
+
+    ``cycles``: how many there were of each width; those too rare to be timed are left out.
+    """
+    fits = [(f, cycles[f.width]) for f in strata.fits if cycles.get(f.width)]
+    n = sum(count for _, count in fits)
+    if not n:
+        return None
+    ms = sum(f.ms * count for f, count in fits) / n
+    half = t95(sum(f.freedom for f, _ in fits)) * sqrt(sum((f.se * count / n) ** 2 for f, count in fits))
+    return Span(ms, ms - half, ms + half)
+
+
+def pooled(values: list[tuple[float, float]]) -> list[float]:
+    """The nearest sequence that never falls, of (value, weight)."""
+    blocks: list[tuple[float, float, int]] = []
+    for value, weight in values:
+        blocks.append((value, weight, 1))
+        while len(blocks) > 1 and blocks[-2][0] > blocks[-1][0]:
+            (a, wa, na), (b, wb, nb) = blocks[-2:]
+            blocks[-2:] = [((a * wa + b * wb) / (wa + wb), wa + wb, na + nb)]
+    return [value for value, _, count in blocks for _ in range(count)]
+
+
+@dataclass(frozen=True)
+class CostCurve:
+    """Cycle time at any width, as far as it is known.
+
+    Attributes:
+        points: known ones, by width.
+        least: what a cycle takes at least, whatever its width (plain decode time or the bandwidth bound), and what
+            that is: below the narrowest width seen, cost lies between it and that width's.
+    """
+
+    points: tuple[CostPoint, ...]
+    least: tuple[float, float] | None = None
+    _known: dict[int, CostPoint | None] = field(default_factory=dict["int", "CostPoint | None"])
+
+    def at(self, width: int) -> CostPoint | None:
+        """The cost of a width; None beyond the widest known, and below the narrowest where nothing bounds it.
+
+        Between two known ones it lies within their intervals, since cost does not fall with width; the figure in the
+        middle of that is a straight line, and only the interval is a claim.
+        """
+        if width not in self._known:
+            self._known[width] = self._find(width)
+        return self._known[width]
+
+    def _find(self, width: int) -> CostPoint | None:
+        below = max((p for p in self.points if p.width <= width), key=lambda p: p.width, default=None)
+        above = min((p for p in self.points if p.width >= width), key=lambda p: p.width, default=None)
+        if below is not None and below.width == width:
+            return below
+        if above is None:
+            return None
+        if below is None:
+            if self.least is None:
+                return None
+            below = CostPoint(0, self.least[0], self.least[1], self.least[0], 0, "between")
+        share = (width - below.width) / (above.width - below.width)
+        ms = exp((1 - share) * log(below.ms) + share * log(max(above.ms, below.ms)))
+        step = below.width < KERNEL_ROWS <= above.width
+        low, high = min(below.low, above.low, ms), max(below.high, above.high, ms)
+        return CostPoint(width, ms, low, high, 0, "suggested" if step else "between")
+
+    def mean(self, shares: Mapping[int, float]) -> CostPoint | None:
+        """The mean cost of cycles with these widths; None where one of them is not known."""
+        parts = [(self.at(w), share) for w, share in shares.items()]
+        known = [(p, share) for p, share in parts if p is not None]
+        if len(known) < len(parts) or not known:
+            return None
+        widest = max((p for p, _ in known), key=lambda p: p.width)
+        if len(known) == 1:
+            return widest
+        ms, low, high = (sum(getattr(p, name) * share for p, share in known) for name in ("ms", "low", "high"))
+        return CostPoint(widest.width, ms, low, high, sum(p.cycles for p, _ in known), widest.how)

@@ -1,0 +1,301 @@
+"""Servers whose costs and acceptance are known: what is made of their steps."""
+
+from __future__ import annotations
+
+import random
+from functools import partial
+from typing import TYPE_CHECKING
+
+import builders as b
+import pytest
+from economics_bench import Bench, flat, linear, stepped
+
+from specscope.session.economics.batches import Batches
+from specscope.session.economics.cost_book import CELLS, CostBook
+from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.plain import bandwidth_floor
+from specscope.session.gpu_state import Gpu, GpuUse
+from specscope.session.memory.map_state import KvFill, MapPart, Memory, MemoryMap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from specscope.session.economics.state import RecordedRun
+
+OFF = Bench(n_max=0, requests=10, seed=999)
+
+
+@pytest.fixture(scope="module")
+def off() -> RecordedRun:
+    return recorded_run(OFF.target(), "off.jsonl")
+
+
+def test_a_run_with_speculation_off_tells_plain_decode_time() -> None:
+    target = OFF.target()
+    plain = target.economics.plain
+    assert (plain.how, plain.steps) == ("this run", 1190)
+    assert plain.basis == "the server's own time of 1,190 steps in requests without a draft"
+    assert plain.ms == pytest.approx(8.0, rel=0.01)
+    assert 0.001 < (plain.high - plain.low) / plain.ms < 0.010  # 3 % of noise over 1,190 steps
+    assert target.economics.curve == ()
+    assert target.economics.best_n_max is None
+
+
+@pytest.mark.parametrize(
+    ("cost", "best", "gain"),
+    [(linear, {6, 7}, 24.0), (stepped, {7}, 45.0), (flat, {15}, 0.0)],
+    ids=["linear", "stepped", "flat"],
+)
+def test_the_best_width_is_found_from_the_widths_at_requests_ends(
+    cost: Callable[[int], float], best: set[int], gain: float, off: RecordedRun
+) -> None:
+    server = Bench(cost=cost, requests=150)
+    economics = server.target(off).economics
+    assert economics.n_max == 15
+    assert economics.best_n_max in best
+    assert economics.gain_pct.value == pytest.approx(gain, abs=2.5)
+    assert economics.sure is (cost is not flat)
+    for point in economics.curve:
+        assert point.tok_s.value == pytest.approx(server.speed(point.n_max), rel=0.04), point.n_max
+        assert point.tau.value == pytest.approx(server.tau(point.n_max), rel=0.04), point.n_max
+
+
+def test_about_95_of_100_intervals_hold_the_truth(off: RecordedRun) -> None:
+    held = {"speed": 0, "tau": 0, "gain": 0}
+    seen = dict.fromkeys(held, 0)
+    for seed in range(16):
+        server = Bench(cost=(linear, stepped)[seed % 2], requests=70, seed=seed)
+        economics = server.target(off).economics
+        for point in economics.curve[1:]:
+            seen["tau"] += 1
+            held["tau"] += point.tau.low <= server.tau(point.n_max) <= point.tau.high
+            if point.tok_s is not None:
+                seen["speed"] += 1
+                held["speed"] += point.tok_s.low <= server.speed(point.n_max) <= point.tok_s.high
+        best = economics.best_n_max
+        gain = 100 * (server.speed(best) / server.speed(15) - 1)
+        seen["gain"] += 1
+        held["gain"] += economics.gain_pct.low <= gain <= economics.gain_pct.high
+    # Points of one curve go together, so that 16 runs hold less than 240 independent intervals: 0.90, not 0.95.
+    for figure, count in held.items():
+        assert count / seen[figure] >= 0.87, figure
+    assert seen["speed"] > 200
+
+
+def test_a_million_cycles_take_no_more_memory_than_a_few_thousand() -> None:
+    rng = random.Random(2)  # noqa: S311  a fixed sequence, not a secret
+    book, sizes = CostBook(), []
+    for step in range(1, 60_001):  # benchmarks/fit_cost.py has the million
+        book.add(rng.randint(1, 3), 1, 500.0, 10.0 + rng.random())
+        if step in (20_000, 60_000):
+            sizes.append(sum(len(cell.times._kept) for cell in book.cells.values()))
+    assert len(book.cells) == 3
+    assert max(sizes) <= 3 * 32
+    for cell in book.cells.values():
+        assert cell.times.mean().value == pytest.approx(10.5, abs=0.02)
+
+
+def test_more_kinds_of_steps_than_are_kept_make_room_by_age() -> None:
+    book = CostBook()
+    for width in range(1, CELLS + 100):
+        book.add(width, 1, None, 10.0)
+    assert len(book.cells) == CELLS
+    assert min(key.width for key in book.cells) == 100
+
+
+def test_after_a_change_of_clocks_the_old_times_are_forgotten_in_the_end() -> None:
+    batches = Batches()
+    for ms in (10.0, 15.0):
+        for _ in range(40_000):
+            batches.add(ms)
+    assert batches.mean().value == 15.0
+
+
+def test_a_run_of_one_width_does_not_know_what_fewer_rows_cost() -> None:
+    server = Bench(cost=stepped, ends=False)
+    economics = server.target().economics
+    assert [p.width for p in economics.costs] == [15]
+    assert economics.best_n_max is None
+    assert [p.tok_s is None for p in economics.curve] == [True] * 15 + [False]
+    assert (economics.try_next.n_max, "step above 8 rows" in economics.try_next.why) == (7, True)
+    assert economics.curve[7].tau.value == pytest.approx(server.tau(7), rel=0.05)
+
+
+def test_with_plain_time_known_a_width_unseen_has_bounds_and_no_verdict(off: RecordedRun) -> None:
+    server = Bench(cost=stepped, ends=False)
+    economics = server.target(off).economics
+    seven = economics.curve[7]
+    assert seven.how == "suggested"
+    assert seven.tok_s.low < server.speed(7) < seven.tok_s.high
+    assert economics.best_n_max is None  # beside off, which is slower, only today's width is known well
+    assert economics.speedup.low > 1
+    assert economics.try_next.n_max == 7
+
+
+def test_a_recorded_run_at_another_width_settles_it(off: RecordedRun) -> None:
+    narrow = recorded_run(Bench(cost=stepped, n_max=7, requests=40, seed=5).target(), "seven.jsonl")
+    server = Bench(cost=stepped, ends=False)
+    economics = server.target(off, narrow).economics
+    assert economics.best_n_max == 7
+    assert economics.gain_pct.low < 100 * (server.speed(7) / server.speed(15) - 1) < economics.gain_pct.high
+    assert economics.curve[7].how == "recorded"
+    assert "recorded at width 7;" in economics.basis
+
+
+def test_a_wider_recorded_run_tells_of_positions_beyond_todays(off: RecordedRun) -> None:
+    wide = recorded_run(Bench(cost=flat, requests=60, seed=5).target(), "wide.jsonl")
+    server = Bench(cost=flat, n_max=3, requests=60)
+    alone, beside = server.target(off).economics, server.target(off, wide).economics
+    assert (alone.best_n_max, alone.hidden, alone.try_next.n_max) == (3, True, 6)
+    assert [p.tau is None for p in alone.curve] == [False] * 4 + [True] * 12
+    assert beside.best_n_max >= 10
+    truth = 100 * (server.speed(beside.best_n_max) / server.speed(3) - 1)
+    assert beside.gain_pct.low < truth < beside.gain_pct.high
+    assert "positions beyond today's width are accepted as in the recorded run" in beside.assumes
+
+
+def test_off_wins_where_plain_decoding_is_faster_whatever_is_accepted(off: RecordedRun) -> None:
+    server = Bench(cost=lambda w: 40.0 + 2 * w, rates=(0.9,) * 7, n_max=7, block=8)
+    economics = server.target(off).economics
+    assert (economics.best_n_max, economics.sure) == (0, True)
+    assert economics.gain_pct.low < 100 * (server.speed(0) / server.speed(7) - 1) < economics.gain_pct.high
+    assert economics.speedup.high < 1
+    assert economics.break_even_tau.value == pytest.approx(54 / 8, rel=0.03)
+
+
+def test_low_acceptance_wins_where_a_cycle_costs_little(off: RecordedRun) -> None:
+    server = Bench(cost=lambda w: 8.5 + 0.01 * w, rates=(0.35,) * 15)
+    economics = server.target(off).economics
+    assert economics.speedup.low > 1
+    assert economics.best_n_max != 0
+    assert economics.speedup.value == pytest.approx(server.speed(15) / server.speed(0), rel=0.05)
+
+
+def test_the_speedup_is_confirmed_by_a_run_with_speculation_off(off: RecordedRun) -> None:
+    server = Bench(requests=100, tokens=400)
+    economics = server.target(off).economics
+    assert economics.speedup.low <= server.speed(15) / server.speed(0) <= economics.speedup.high
+    assert economics.speedup.high / economics.speedup.low < 1.1
+
+
+def test_depth_does_not_leak_into_width(off: RecordedRun) -> None:
+    # Narrow drafts come at the end of requests only, 4,000 tokens deeper: depth costs them 4 ms, width nothing.
+    server = Bench(cost=lambda w: 10.0 + 0.001 * w, per_token_ms=0.001, tokens=4000, requests=60, noise=0.02)
+    economics = server.target(off).economics
+    costs = {p.width: p for p in economics.costs}
+    assert costs[15].ms == pytest.approx(10.0 + 0.001 * economics.depth, rel=0.02)
+    assert len(costs) > 5
+    for width, point in costs.items():
+        assert point.ms / costs[15].ms == pytest.approx(1.0, abs=0.03), width
+
+
+def test_plain_time_is_taken_at_todays_depth() -> None:
+    deep = partial(Bench, per_token_ms=0.001, noise=0.02)
+    off = recorded_run(deep(n_max=0, tokens=6000, requests=3).target(), "off.jsonl")
+    assert len(off.plain) > 2
+    economics = deep(tokens=6000, requests=6).target(off).economics
+    assert economics.plain.ms == pytest.approx(8.0 + 0.001 * economics.depth, rel=0.03)
+    shallow = deep(tokens=200, requests=30).target(off).economics
+    assert shallow.plain.ms == pytest.approx(8.0 + 0.001 * shallow.depth, rel=0.04)
+
+
+def test_pauses_and_clock_steps_move_nothing(off: RecordedRun) -> None:
+    def now_and_then(rng: random.Random) -> float:
+        return rng.choice((5.0, 60.0, 0.2)) if rng.random() < 0.02 else 0.0
+
+    calm, held_up = (Bench(requests=60, hiccup=h).target(off).economics for h in (None, now_and_then))
+    assert held_up.outliers > 20
+    before = {p.width: p.ms for p in calm.costs}
+    for point in held_up.costs:
+        assert point.ms == pytest.approx(before.get(point.width, point.ms), rel=0.03), point.width
+    assert {p.width for p in held_up.costs} & set(before) >= {3, 8, 15}
+    assert held_up.best_n_max in (6, 7)
+
+
+def test_below_the_least_evidence_there_is_no_verdict(off: RecordedRun) -> None:
+    economics = Bench(requests=2).target(off).economics
+    assert economics.cycles < 100
+    assert economics.best_n_max is None
+    assert economics.curve == ()
+    assert economics.speedup is None
+    assert economics.collecting == f"{economics.cycles} of 100 cycles for a verdict"
+
+
+def test_nothing_seen_is_nothing_known() -> None:
+    economics = b.seen(b.found()).economics
+    assert (economics.plain, economics.best_n_max, economics.try_next, economics.curve) == (None, None, None, ())
+    assert economics.collecting == "no timed step was seen yet"
+
+
+def test_drafts_that_stop_early_are_cut_not_censored(off: RecordedRun) -> None:
+    # The drafter stops before a token it is unsure of, and is right: what it left out would have been rejected.
+    def unsure(rng: random.Random, width: int) -> int:
+        return min(width, 1 + int(rng.expovariate(0.25)))
+
+    server = Bench(requests=80, choose=unsure, rates=(0.95,) * 15)
+    target = server.target(off)
+    economics = target.economics
+    assert any("own choice" in a for a in economics.assumes)
+    tau = {p.n_max: p.tau.value for p in economics.curve}
+    joint = target.totals.joint
+    cycles = sum(n for _, _, n in joint)
+    for n in (1, 3, 7):
+        assert tau[n] == pytest.approx(sum((1 + min(a, n)) * c for _, a, c in joint) / cycles)
+
+
+def test_widths_that_polling_cannot_see_are_said_to_be_assumed() -> None:
+    facts = [b.found(), b.process("-m x --spec-type draft-dflash --spec-draft-n-max 3"), b.busy(speculative=True)]
+    rng, decoded, at = random.Random(3), 1, 1.0  # noqa: S311  a fixed sequence, not a secret
+    for _ in range(200):
+        facts.append(b.step(at, decoded, held_ms=2.0, fill_tokens=decoded + 100))
+        at, decoded = at + 0.02 * rng.uniform(0.95, 1.05), decoded + rng.randint(1, 4)
+    economics = b.seen(*facts).economics
+    assert economics.n_max == 3
+    assert economics.cycle_ms.value == pytest.approx(20.0, rel=0.02)
+    assert economics.assumes[0] == "draft widths are not seen by polling: taken as 3, the limit in force"
+
+
+def test_a_line_through_narrow_widths_is_carried_on_to_plain_time() -> None:
+    server = Bench(method="draft-simple", block=None, n_max=7, choose=lambda r, w: r.randint(1, w), ends=False)
+    economics = server.target().economics
+    plain = economics.plain
+    assert (plain.how, plain.basis) == ("fit", "cycle time at widths 1 to 7, carried on to 0")
+    assert plain.low < linear(0) < plain.high
+    assert plain.high / plain.low < 1.1
+    assert (economics.try_next.n_max, economics.try_next.why) == (0, "plain decoding has not been measured")
+
+
+def test_a_block_drafters_line_is_not_carried_on_where_its_pass_is_not_known() -> None:
+    server = Bench(n_max=7, block=8, choose=lambda r, w: r.randint(1, w), ends=False)
+    assert server.target().economics.plain is None
+
+
+def test_no_plain_step_is_faster_than_the_memory_can_be_read() -> None:
+    weights = MapPart("target weights", 18_000_000_000, "log")
+    memory = Memory(device=MemoryMap("device", (weights,)), kv=KvFill(bytes_per_token=100_000))
+    found = b.gpu(memory_bus_bits=6144, memory_clock_max_mhz=3201)
+    use = GpuUse(Gpu(found), "only")
+    # An H200: 6144 bits at twice 3,201 MHz are 4.92 TB/s (its data sheet says 4.8).
+    assert bandwidth_floor(memory, (use,), None, experts=False) == pytest.approx(3.66, abs=0.01)
+    assert bandwidth_floor(memory, (use,), 20_000, experts=False) == pytest.approx(4.07, abs=0.01)
+    assert bandwidth_floor(memory, (use,), None, experts=True) is None
+    assert bandwidth_floor(memory, (), None, experts=False) is None
+    assert bandwidth_floor(Memory(), (use,), None, experts=False) is None
+
+
+def test_two_slots_are_compared_with_themselves_and_a_prompt_in_between_is_left_out() -> None:
+    flags = "-m x --spec-type draft-dflash --spec-draft-n-max 7"
+    facts = [b.found(), b.attached("log", "cycles"), b.process(flags)]
+    for i in range(300):
+        at = 1 + 0.03 * i
+        facts += [b.cycle(at, 7, i % 5, slot=0, task=1), b.cycle(at + 0.001, 7, i % 4, slot=1, task=2)]
+    fold = b.fold(*facts)
+    costs = fold.targets["t0"].epoch.book.costs
+    assert {key.slots: cell.steps for key, cell in costs.cells.items()} == {2: 597}
+    assert fold.view().targets[0].economics.slots == 2
+    # A third slot computes a prompt for 0.5 s: the cycles meanwhile are left out.
+    before = costs.mixed
+    fold.apply(b.launched(10.01, slot=2, task=3))
+    for i in range(4):
+        fold.apply(b.cycle(10.0 + 0.3 * (i + 1), 7, 2, slot=0, task=1))
+    assert costs.mixed == before + 4
