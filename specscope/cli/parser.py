@@ -235,7 +235,7 @@ def _lab(commands: Commands) -> None:
 
 
 def _lab_serve(serve: Parser) -> None:
-    types = "dflash (default), draft-simple, ngram-simple, ..; none"
+    types = "dflash (default), dflash2, dspark, eagle3, mtp, mtp3, draft-simple, ngram-simple, ..; none"
     serve.add_argument("--spec", default="dflash", metavar="TYPES", help=types)
     serve.add_argument("--n-max", type=int, metavar="N", help="draft width (default 3, the server's own)")
     rates = "synthetic acceptance per position (default: none, drafts are verified)"

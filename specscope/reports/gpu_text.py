@@ -12,6 +12,11 @@ if TYPE_CHECKING:
 MIB: Final = 1 << 20
 UNKNOWN: Final = "—"
 
+THREE_DIGITS: Final = 100
+
+JUDGED_LEAST_S: Final = 3.0
+"""Busy time before limits are told of: about thirty readings."""
+
 
 def gpu_lines(target: Target) -> list[str]:
     """The devices that the server uses, its memory and its KV cache, as far as they are known."""
@@ -19,10 +24,9 @@ def gpu_lines(target: Target) -> list[str]:
     energy = target.energy
     if energy is not None and energy.j_per_token is not None:
         by = "the driver's counter" if energy.counted else "power readings"
-        accepted = f", {energy.j_per_accepted:.3g} J per accepted one" if energy.j_per_accepted is not None else ""
-        lines.append(
-            f"  {energy.j_per_token:.3g} J per generated token{accepted}, over {energy.tokens:,} tokens, by {by}"
-        )
+        each = _joules(energy.j_per_token)
+        accepted = f", {_joules(energy.j_per_accepted)} per accepted one" if energy.j_per_accepted is not None else ""
+        lines.append(f"  {each} per generated token{accepted}, over {energy.tokens:,} tokens, by {by}")
     lines += [f"  {_map(m)}" for m in (target.memory.device, target.memory.host) if m is not None]
     lines += _cache(target)
     return lines
@@ -33,14 +37,18 @@ def _device(use: GpuUse) -> str:
     name = f"GPU {gpu.index}" + (f" {gpu.found.name}" if gpu.found.name else "")
     if gpu.lost is not None:
         return f"{name}: lost: {gpu.lost}"
-    if not gpu.judged_s:
-        return f"{name}: not seen at work"
+    if gpu.judged_s < JUDGED_LEAST_S:
+        return f"{name}: at work for {gpu.judged_s:.0f} s, too short to judge"
     limits = ", ".join(f"{limit.name} {limit.share:.0%} of the time" for limit in gpu.limits)
     limited = (limits or "nothing limits its clocks") if gpu.reasons_known else "limits not known"
     return (
         f"{name}, {gpu.judged_s:.0f} s at work: {_of(gpu.power_w, gpu.found.power_limit_w)} W,"
         f" {_of(gpu.sm_clock_mhz, gpu.found.sm_clock_max_mhz)} MHz, {_whole(gpu.busy_pct)} % busy; {limited}"
     )
+
+
+def _joules(value: float) -> str:
+    return f"{value:,.0f} J" if value >= THREE_DIGITS else f"{value:.3g} J"
 
 
 def _of(value: float | None, most: float | None) -> str:

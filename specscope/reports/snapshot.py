@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
+from specscope.reports.snapshot_economics import economics_json, prefill_json, regimes_json, throughput_json
 from specscope.reports.snapshot_gpu import energy_json, gpus_json, kv_json, memory_json, memory_map_json
 from specscope.reports.snapshot_trace import by_method, trace_json
 from specscope.reports.stacks import stacks_json
@@ -45,7 +46,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "speculation": _speculation(target),
         "requests": [_request(r) for r in target.requests],
         "throughput": _throughput(target),
-        "economics": None,
+        "economics": economics_json(target.economics),
         **trace_json(target),
         "stacks": stacks_json(target.stacks),
         "kv": kv_json(target),
@@ -58,7 +59,8 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "collecting": [
             {"code": r.code, "name": r.name, "needs": n} for r, t, n in diagnosis.collecting if t == target.id
         ],
-        "regimes": None,
+        "regimes": regimes_json(target),
+        "prefill": prefill_json(target.prefill),
         "marks": [{"at": at, "label": label} for at, label in session.marks],
         "epochs": {"current": target.epoch, "restarts_at": list(target.restarts)},
         "sources": [*_sources(target.sources), *_sources(session.machine.sources)],
@@ -196,10 +198,7 @@ def _throughput(target: Target) -> Json:
         "tau": rates.tau,
         "busy_slots": rates.busy_slots,
         "window_s": rates.span_s or None,
-        "prefill_tok_s": None,
-        "plain_tok_s": None,
-        "speedup": None,
-        "basis": None,
+        **throughput_json(target),
     }
 
 

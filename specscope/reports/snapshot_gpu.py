@@ -20,13 +20,14 @@ def gpus_json(session: Session, target: Target) -> list[Json] | None:
         return None
     uses = {use.gpu.index: use for use in target.gpus}
     energy = target.energy
+    alone = len(uses) == 1 and len(session.machine.gpus) == 1
     return [
         {
             **_device(gpu),
             "used_by_server": uses[gpu.index].how if gpu.index in uses else None,
             "process_memory_bytes": uses[gpu.index].process_bytes if gpu.index in uses else None,
-            "energy_j_per_token": energy.j_per_token if energy is not None and gpu.index in uses else None,
-            "energy_j_per_accepted_token": energy.j_per_accepted if energy is not None and gpu.index in uses else None,
+            "energy_j_per_token": uses[gpu.index].j_per_token if gpu.index in uses else None,
+            "energy_j_per_accepted_token": energy.j_per_accepted if energy is not None and alone else None,
         }
         for gpu in session.machine.gpus
     ]

@@ -38,6 +38,7 @@ def read_config(
         n_max_requested=requested,
         n_max_effective=_effective(types, requested, models, said),
         block_size=block,
+        drafter_limit=_limit(types or (), models, said),
         draft_flag=None if flags is None else (flags.draft_model or flags.draft_repo) is not None,
         sampling=dict(sampling),
         sampling_from=None if not sampling else ("request" if params is not None else "props"),

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.depth import DepthBook
+from specscope.session.economics.cost_book import CostBook
 from specscope.session.request_book import RequestBook
 from specscope.session.state import Cycle
 from specscope.session.tally import Tally
@@ -35,7 +36,7 @@ class CycleBook(RequestBook):
         tally: all requests together, each by its strongest source.
         width_limit: the widest draft possible, where known; a polled step beyond it was two cycles.
         cycle_ms: the running cycle time of one slot, for judging whether two cycles hide in one polled step.
-        depths: speed by KV depth.
+        depths: speed by KV depth. costs: time of a step by draft width.
         merged: polled steps that held more than one cycle, so that none of them could be told.
         polled_cycles: cycles told by polling, whether or not a stronger source told them again.
     """
@@ -44,6 +45,7 @@ class CycleBook(RequestBook):
     tally: Tally = field(default_factory=Tally)
     window: Window = field(default_factory=Window)
     depths: DepthBook = field(default_factory=DepthBook)
+    costs: CostBook = field(default_factory=CostBook)
     cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     slot_tallies: dict[int, Tally] = field(default_factory=dict[int, Tally])
     cycle_ms: float | None = None
@@ -113,8 +115,11 @@ class CycleBook(RequestBook):
         )
         self._owners.append(request)
         self._next += 1
-        self.window.gains.append(Gain(at, request, accepted + 1, 1, gap_ms, width, accepted))
+        gain = Gain(at, request, accepted + 1, 1, gap_ms, width, accepted)
+        self.window.gains.append(gain)
         self.depths.add(request, accepted + 1, 1, gap_ms)
+        if not replayed:
+            self.costs.cycle(gain, self.current.values())
 
     def add_unverified(self, slot: int, drafted: int) -> None:
         """Drafted tokens of a slot whose cycle never ended, whatever request they were for."""
@@ -152,8 +157,10 @@ class CycleBook(RequestBook):
         if timed:
             gap_ms = None if request.last_step_at is None else max(0.0, (at - request.last_step_at) * 1000)
             request.last_step_at = at
+        gain = Gain(at, request, steps, steps, gap_ms, None, None)
+        self.costs.plain(gain, self.current.values(), first=first)
         if not first:
-            self.window.gains.append(Gain(at, request, steps, steps, gap_ms, None, None))
+            self.window.gains.append(gain)
             self.depths.add(request, steps, steps, gap_ms)
         elif not request.cycle_tokens:
             request.first_token_at = request.last_step_at = at

@@ -16,6 +16,12 @@ MIN_STEPS: Final = 20
 """Steps before a band has a speed: with an accepted length's standard deviation near its mean, tau is then known to
 about a fifth."""
 
+PAUSE: Final = 20
+"""Times the mean of its band: the slowest steps seen (another slot's prompt between two of them) are below that."""
+
+LONGEST_MS: Final = 60_000
+"""Before a band has a mean: no model that anybody waits for takes a minute a step."""
+
 Bands: TypeAlias = dict[int, list[float]]
 """Tokens, steps and milliseconds by band."""
 
@@ -43,6 +49,8 @@ class DepthBook:
             return
         depth = base + (request.tokens() or 0) - tokens // 2
         band = (depth // BAND_TOKENS).bit_length()
+        if self._paused(band, steps, gap_ms):
+            return
         for bands in (self.bands, request.depths):
             sums = bands.get(band)
             if sums is None:
@@ -51,6 +59,13 @@ class DepthBook:
                 sums[0] += tokens
                 sums[1] += steps
                 sums[2] += gap_ms
+
+    def _paused(self, band: int, steps: int, gap_ms: float) -> bool:
+        """Whether so long a time must hold a pause (a suspended machine, a stopped process)."""
+        sums = self.bands.get(band)
+        if sums is None or sums[1] < MIN_STEPS:
+            return gap_ms > LONGEST_MS * steps
+        return gap_ms > PAUSE * steps * sums[2] / sums[1]
 
     def take_back(self, request: Request) -> None:
         """Forget a request's steps: another source will tell them again."""

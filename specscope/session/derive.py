@@ -63,7 +63,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         energy=machine.energy(fold, gpus, rates, totals),
         memory=fold.memory.view(fold, config, gpus, machine.growth(fold)),
     )
-    return with_turns(target, fold)
+    return fold.economics.view(with_turns(target, fold), fold)
 
 
 def _tier(fold: TargetFold) -> Tier:

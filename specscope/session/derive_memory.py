@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from specscope.session.gpu_state import GpuUse
     from specscope.session.memory.map_state import Growth, MemoryMap
     from specscope.session.memory.state import Role, WeightsSplit
+    from specscope.session.slot_book import SlotTrack
     from specscope.session.state import Config
     from specscope.session.target_fold import TargetFold
 
@@ -42,10 +43,12 @@ class MemoryDeriver:
     def view(self, fold: TargetFold, config: Config, uses: tuple[GpuUse, ...], growth: Growth | None) -> Memory:
         """What is known now."""
         self._compute(fold, _served(fold, config), uses)
-        fills = [track.fill_tokens for _, track in sorted(fold.epoch.slots.slots.items())]
+        fills = [_resident(track) for _, track in sorted(fold.epoch.slots.slots.items())]
         known = [fill for fill in fills if fill is not None]
         projector, buffers = fold.models.get("projector"), fold.epoch.buffers.view()
         named = {*self._layouts, *fold.models, *(row.model for row in buffers.rows)}
+        if fold.server == "sleeping":  # its models are unloaded until somebody asks for them
+            named.clear()
         own = {"target", *fold.models, *(row.model for row in buffers.rows if row.kind == "model")}
         if fold.flags is not None and (fold.flags.draft_model or fold.flags.draft_repo):
             own.add("drafter")
@@ -65,7 +68,11 @@ class MemoryDeriver:
         devices = device_map(told)
         fill = self._fill(fold, told)
         return Memory(
-            device=devices, host=host_map(told), kv=fill, growth=growth, at_full=_at_full(devices, fill, growth)
+            device=devices,
+            host=host_map(told),
+            kv=fill,
+            growth=growth,
+            at_full=_at_full(devices, fill, growth, len(uses)),
         )
 
     def _compute(self, fold: TargetFold, served: Served, uses: tuple[GpuUse, ...]) -> None:
@@ -92,11 +99,28 @@ class MemoryDeriver:
                 drafter, fold.flags, role="drafter", offloaded=offloaded["drafter"], gpu=device, predicts=predicts
             )
 
+    def _context(self, fold: TargetFold) -> int | None:
+        """Tokens that all slots can hold together: where they share one cache, that is what one of them can."""
+        contexts = [track.n_ctx for track in fold.epoch.slots.slots.values()]
+        known = [n for n in contexts if n is not None]
+        if not known or len(known) != len(contexts):
+            return None
+        target = self._layouts.get("target")
+        told = fold.epoch.said.get("n_slots", {}).get("kv_unified")
+        if isinstance(target, KvLayout):
+            shared: bool | None = target.streams == 1
+        elif told is not None:
+            shared = told == "true"
+        else:
+            flags = fold.flags
+            shared = None if flags is None else flags.parallel is None or bool(flags.kv_unified)
+        if len(known) == 1 or shared:
+            return max(known)
+        return None if shared is None else sum(known)
+
     def _fill(self, fold: TargetFold, told: Told) -> KvFill:
         slots = fold.epoch.slots
-        contexts = [track.n_ctx for track in slots.slots.values()]
-        known = [n for n in contexts if n is not None]
-        whole = sum(known) if known and len(known) == len(contexts) else None
+        whole = self._context(fold)
         unknown = [f"{role}: {found.reason}" for role, found in self._layouts.items() if isinstance(found, Unknown)]
         layouts = [found for found in self._layouts.values() if isinstance(found, KvLayout)]
         if unknown or not layouts:
@@ -121,6 +145,12 @@ class MemoryDeriver:
             fill_max_tokens=slots.most_together,
             context_tokens=whole if whole is not None else layouts[0].n_ctx_seq * layouts[0].streams,
         )
+
+
+def _resident(track: SlotTrack) -> int | None:
+    """Tokens in a slot. One that never had a task holds none, and /slots does not say so."""
+    never = track.task is None and track.busy is False
+    return 0 if track.fill_tokens is None and never else track.fill_tokens
 
 
 def _served(fold: TargetFold, config: Config) -> Served:
@@ -169,7 +199,7 @@ def _used_at_start(devices: Mapping[str, str]) -> int | None:
     return sum(int(total) - int(free) for total, free in pairs) * MIB
 
 
-def _at_full(devices: MemoryMap | None, fill: KvFill, growth: Growth | None) -> AtFull | None:
+def _at_full(devices: MemoryMap | None, fill: KvFill, growth: Growth | None, n_devices: int) -> AtFull | None:
     """Device memory with every slot's context full.
 
     Caches are reserved at load (src/llama-kv-cache.cpp), so that filling them takes no more; what grows with the
@@ -191,7 +221,8 @@ def _at_full(devices: MemoryMap | None, fill: KvFill, growth: Growth | None) -> 
             f"KV is reserved at load; from {half.fill_tokens:,} to {filled:,} tokens {grown / MIB:,.0f} MiB more were"
             f" taken, carried on to {fill.context_tokens:,}"
         )
-    room = None
-    if devices.free_bytes is not None:
-        room = latest.bytes + devices.free_bytes
-    return AtFull(bytes=expected, basis=basis, fits=None if room is None else expected <= room)
+    fits = None
+    if devices.free_bytes is not None and (expected == latest.bytes or n_devices == 1):
+        # Of several devices it is not known which of them will have to hold what is still to come.
+        fits = expected <= latest.bytes + devices.free_bytes
+    return AtFull(bytes=expected, basis=basis, fits=fits)

@@ -11,7 +11,10 @@ from specscope.session.gpu_state import Gpu, GpuSecond, Limit
 from specscope.session.window import WINDOW_S
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from specscope.events import GpuFound, GpuLinkRead, GpuMemoryRead, GpuSampled
+    from specscope.session.energy import Doing
     from specscope.session.gpu_state import LimitName, Phase
 
 SECONDS_KEPT: Final = 120
@@ -121,14 +124,14 @@ class GpuBook:
     _to_host: deque[int] = field(default_factory=lambda: deque[int](maxlen=BUS_READINGS))
     _seconds: deque[_Second] = field(default_factory=lambda: deque(maxlen=SECONDS_KEPT))
 
-    def sampled(self, e: GpuSampled, phase: Phase | None) -> None:
-        """A quick reading, and what the servers on the device do; None: nobody tells."""
+    def sampled(self, e: GpuSampled, phase: Phase | None, at_work: Sequence[Doing] = ()) -> None:
+        """A quick reading, what the servers on the device do together (None: nobody tells), and who is at work."""
         before, self.now = self.now, e
         self.phase = phase
         if before is None or e.at <= before.at:
             return
         seconds = min(e.at - before.at, MAX_GAP_S)
-        self.energy.power(e.power_w, seconds, phase)
+        self.energy.power(e.power_w, seconds, at_work)
         self._chart(e, seconds)
         if phase == "decode" and e.power_w is not None:
             self._live.append((e.at, e.power_w, seconds))

@@ -92,13 +92,14 @@ class Gpu:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Energy:
-    """Energy of a server's devices while it worked, all processes on them together.
+    """Energy of a server's devices while it worked, whatever else ran on them; watched servers at work share it.
 
     Attributes:
-        decode_j, prefill_j: joules in each phase, over ``tokens`` generated and ``accepted`` draft tokens
-            (None: no cycle was seen).
+        decode_j, prefill_j: joules in each phase (None: never seen in it), over ``tokens`` generated and ``accepted``
+            draft tokens (None: no cycle was seen).
         counted: by the driver's energy counter; else integrated from power readings.
-        j_per_token, j_per_accepted: decode energy over each; None: nothing generated (accepted) yet.
+        j_per_token, j_per_accepted: decode energy over each, added up over the devices, each by the tokens of the
+            time in which it was read; None: nothing generated (accepted) yet.
         live_j_per_token: power of the latest ten seconds of decoding over tokens per second.
         rejected_share: of the rows verified while decoding, those of rejected draft tokens, 0..1. A forward of the
             target computes them all at once, so it bounds what rejected drafts can have cost in energy from above:
@@ -107,7 +108,7 @@ class Energy:
     """
 
     decode_j: float
-    prefill_j: float
+    prefill_j: float | None
     tokens: int
     accepted: int | None
     counted: bool
@@ -125,11 +126,17 @@ the only device there is and the server's layers are offloaded, or the log names
 
 @dataclass(frozen=True, eq=False, slots=True)
 class GpuUse:
-    """A device that a server uses. ``process_bytes``: the server's own memory on it; None: the driver does not say."""
+    """A device that a server uses.
+
+    Attributes:
+        process_bytes: the server's own memory on it; None: the driver does not say.
+        j_per_token: energy of this device alone for a generated token.
+    """
 
     gpu: Gpu
     how: HowKnown
     process_bytes: int | None = None
+    j_per_token: float | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)

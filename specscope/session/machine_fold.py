@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.events import GpuFound, GpuLinkRead, GpuLost, GpuMemoryRead, GpuSampled, SourceAttached, SourceLost
 from specscope.session.gpu_book import GpuBook
@@ -14,22 +14,56 @@ from specscope.session.placement import on_device
 from specscope.session.state import SourceView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
     from specscope.events import Event
+    from specscope.session.energy import Doing
     from specscope.session.gpu_state import Gpu, HowKnown, Phase
     from specscope.session.memory.map_state import Growth
     from specscope.session.state import Rates, Totals
     from specscope.session.target_fold import TargetFold
 
 
+UNNAMED: Final = 0.05
+"""Of the decode energy: with more of it spent in requests of which nobody saw whether they were in their prompt, what
+was generated in that time cannot be set against it."""
+
+
 @dataclass(eq=False)
 class _Work:
-    """What one server did while one device's energy was measured; ``seen`` is its running count at the last read."""
+    """What one server did while one device's energy was measured.
+
+    ``seen`` is its running count at the last read. Accepted tokens are taken back and told again when a better source
+    takes over, so that only what is beyond ``accepted_most`` is new.
+    """
 
     tokens: int = 0
     accepted: int | None = None
     seen: tuple[int, int | None] | None = None
+    accepted_most: int = 0
+
+
+class _Share(NamedTuple):
+    """What one device spent on one server, and what that one did in the same time."""
+
+    decode_j: float
+    prefill_j: float | None
+    tokens: int
+    accepted: int | None
+    counted: bool
+    apart: bool
+
+    @property
+    def j_per_token(self) -> float | None:
+        return self._per(self.tokens)
+
+    @property
+    def j_per_accepted(self) -> float | None:
+        return self._per(self.accepted)
+
+    def _per(self, count: int | None) -> float | None:
+        """Decode energy over a count; None where too much energy could not be told apart from a prompt's."""
+        return self.decode_j / count if count and self.decode_j > 0 and self.apart else None
 
 
 @dataclass(eq=False)
@@ -72,8 +106,9 @@ class MachineFold:
 
     def _found(self, e: GpuFound) -> None:
         book = self.gpus.get(e.index)
-        if book is None:
-            self.gpus[e.index] = GpuBook(e)
+        if book is None or (None not in (book.found.uuid, e.uuid) and book.found.uuid != e.uuid):
+            self.gpus[e.index] = GpuBook(e)  # devices are numbered anew when one of them is gone
+            self._work = {key: work for key, work in self._work.items() if key[1] != e.index}
         else:
             book.found, book.lost = e, None
 
@@ -82,7 +117,9 @@ class MachineFold:
     ) -> None:
         match event:
             case GpuSampled():
-                book.sampled(event, _phase(self.users(book, targets)))
+                users = self.users(book, targets)
+                phases: list[Phase | None] = [target.phase() for target in users]
+                book.sampled(event, _together(phases), [*_at_work(users, phases)])
             case GpuMemoryRead():
                 book.memory = event
                 for target in self.users(book, targets):
@@ -100,22 +137,25 @@ class MachineFold:
             if settled and before is not None and work.seen[0] >= before[0]:
                 work.tokens += work.seen[0] - before[0]
                 if work.seen[1] is not None:
-                    work.accepted = (work.accepted or 0) + work.seen[1] - (before[1] or 0)
+                    most = max(work.accepted_most, before[1] or 0)
+                    work.accepted = (work.accepted or 0) + max(0, work.seen[1] - most)
+            work.accepted_most = max(work.accepted_most, work.seen[1] or 0)
 
     def _grow(self, target: TargetFold, at: float) -> None:
         """Sample the memory of a server's devices, once it has loaded its model."""
         if target.server != "ready":
             return
-        reads = [(book, book.memory) for book in self.gpus.values() if self.how_used(target, book) is not None]
-        own = [own_bytes(target, memory) for _, memory in reads]
+        used = {i: book.memory for i, book in self.gpus.items() if self.how_used(target, book) is not None}
+        own = [own_bytes(target, memory) for memory in used.values()]
         all_own = all(held is not None for held in own)
-        held = own if all_own else [memory.used_bytes if memory is not None else None for _, memory in reads]
+        held = own if all_own else [memory.used_bytes if memory is not None else None for memory in used.values()]
         if not held or any(h is None for h in held):
             return
         key = (target.id, target.number)
         growth = self._growth.get(key)
-        if growth is None or growth.own != all_own:
-            growth = self._growth[key] = GrowthBook(all_own)
+        devices = frozenset(used)
+        if growth is None or (growth.own, growth.devices) != (all_own, devices):
+            growth = self._growth[key] = GrowthBook(all_own, devices)
         growth.add(
             MemorySample(at, sum(h for h in held if h is not None), target.epoch.slots.fill_tokens()),
             target.epoch.book.ended,
@@ -133,16 +173,18 @@ class MachineFold:
     def how_used(self, target: TargetFold, book: GpuBook) -> HowKnown | None:
         """How it is known that a server uses a device; None: it does not, or nothing says so."""
         pid = target.pid
-        if pid is None:
+        if pid is None or target.server == "down":
             return None
-        processes = book.memory.processes if book.memory is not None else None
-        if processes is not None and any(p == pid for p, _ in processes):
+        processes = _listed(book)
+        if processes is not None and pid in processes:
             return "processes"
+        if processes == [] or any(pid in (_listed(other) or ()) for other in self.gpus.values()):
+            return None
         minors = target.usage.gpu_minors if target.usage is not None else None
         if minors is not None:
             if book.found.minor is not None:
                 return "files" if book.found.minor in minors else None
-            if not minors and processes:
+            if not minors:
                 return None
         named = {key: at for key, at in target.epoch.said.get("device_used", {}).items() if key.endswith(".bus_id")}
         if named and book.found.bus_id is not None:
@@ -157,32 +199,51 @@ class MachineFold:
         for _, book in sorted(self.gpus.items()):
             how = self.how_used(target, book)
             if how is not None:
-                found.append(GpuUse(self._view_of(book), how, own_bytes(target, book.memory)))
+                share = self._share(target.id, book.found.index)
+                own = own_bytes(target, book.memory)
+                found.append(GpuUse(self._view_of(book), how, own, share.j_per_token if share is not None else None))
         return tuple(found)
 
     def energy(self, target: TargetFold, uses: tuple[GpuUse, ...], rates: Rates, totals: Totals) -> Energy | None:
-        """What a server's devices spent while it worked; None before there is a figure of every one of them."""
-        books = [self.gpus[use.gpu.index] for use in uses]
-        works = [self._work.get((target.id, use.gpu.index)) for use in uses]
-        if not books or any(not book.energy.joules for book in books) or works[0] is None:
+        """What a server's devices spent while it worked; None before there is a figure of every one of them.
+
+        Of a server that ended, it is of the devices that it used last.
+        """
+        indexes = [use.gpu.index for use in uses] or sorted(i for who, i in self._work if who == target.id)
+        shares = [self._share(target.id, index) for index in indexes]
+        if not shares or any(share is None for share in shares):
             return None
-        work = works[0]
-        decode_j = sum(book.energy.joules.get("decode", 0.0) for book in books)
+        known = [share for share in shares if share is not None]
+        per_token = _sum_of([share.j_per_token for share in known])
         rejected = _rejected_share(totals)
-        per_token = decode_j / work.tokens if work.tokens > 0 and decode_j > 0 else None
-        powers = [use.gpu.live_power_w for use in uses]
-        live_w = sum(p for p in powers if p is not None) if all(p is not None for p in powers) else None
+        live_w = _sum_of([use.gpu.live_power_w for use in uses]) if target.server == "ready" else None
+        accepted = [share.accepted for share in known if share.accepted is not None]
         return Energy(
-            decode_j=decode_j,
-            prefill_j=sum(book.energy.joules.get("prefill", 0.0) for book in books),
-            tokens=work.tokens,
-            accepted=work.accepted,
-            counted=all(book.energy.counted for book in books),
+            decode_j=sum(share.decode_j for share in known),
+            prefill_j=_sum_of([share.prefill_j for share in known]),
+            tokens=max(share.tokens for share in known),
+            accepted=max(accepted) if accepted else None,
+            counted=all(share.counted for share in known),
             j_per_token=per_token,
-            j_per_accepted=decode_j / work.accepted if work.accepted and decode_j > 0 else None,
+            j_per_accepted=_sum_of([share.j_per_accepted for share in known]),
             live_j_per_token=live_w / rates.tok_s if live_w is not None and rates.tok_s else None,
             rejected_share=rejected,
             rejected_j_per_token=rejected * per_token if rejected is not None and per_token is not None else None,
+        )
+
+    def _share(self, target_id: str, index: int) -> _Share | None:
+        """What one device spent on one server; None before it was seen to decode."""
+        book, work = self.gpus[index], self._work.get((target_id, index))
+        decode_j = book.energy.joules.get((target_id, "decode"))
+        if work is None or decode_j is None:
+            return None
+        return _Share(
+            decode_j=decode_j,
+            prefill_j=book.energy.joules.get((target_id, "prefill")),
+            tokens=work.tokens,
+            accepted=work.accepted,
+            counted=book.energy.counted,
+            apart=book.energy.joules.get((target_id, "unknown"), 0.0) <= UNNAMED * decode_j,
         )
 
     def begin_anew(self) -> None:
@@ -209,6 +270,18 @@ def _same_place(one: str, other: str) -> bool:
     return one.lower().lstrip("0") == other.lower().lstrip("0")
 
 
+def _listed(book: GpuBook) -> list[int] | None:
+    """The processes that the driver lists on a device; None where it does not."""
+    processes = book.memory.processes if book.memory is not None else None
+    return None if processes is None else [pid for pid, _ in processes]
+
+
+def _sum_of(values: Sequence[float | None]) -> float | None:
+    """The sum; None when one of them is not known."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
 def own_bytes(target: TargetFold, memory: GpuMemoryRead | None) -> int | None:
     """A server's own memory on a device; None where the driver does not tell it."""
     processes = (memory.processes if memory is not None else None) or []
@@ -222,8 +295,16 @@ def _rejected_share(totals: Totals) -> float | None:
     return (totals.drafted - totals.accepted) / (totals.drafted + totals.cycles)
 
 
-def _phase(users: list[TargetFold]) -> Phase | None:
+def _at_work(users: Sequence[TargetFold], phases: Sequence[Phase | None]) -> Iterator[Doing]:
+    """Who is at work on a device, and at what."""
+    for target, phase in zip(users, phases, strict=True):
+        if phase is not None and phase != "idle":
+            yield target.id, phase
+        elif phase is None and target.epoch.book.current:
+            yield target.id, "unknown"
+
+
+def _together(phases: Sequence[Phase | None]) -> Phase | None:
     """What the servers on a device do together; None where none of them tells."""
-    phases = {target.phase() for target in users}
     order: tuple[Phase, ...] = ("decode", "prefill", "idle")
     return next((phase for phase in order if phase in phases), None)

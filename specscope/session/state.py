@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from specscope.session.economics.state import Economics
 from specscope.session.gpu_state import Machine
 from specscope.session.memory.map_state import Memory
 from specscope.session.turn_state import BackendPath
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     )
     from specscope.flags import ServerFlags
     from specscope.session.depth import DepthRow
+    from specscope.session.economics.state import Prefill, Regime
     from specscope.session.gpu_state import Energy, GpuUse
     from specscope.session.tally import PositionRate
     from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
@@ -225,6 +227,7 @@ class Config:
         types_from: where they were seen: ``slots``, ``log``, ``flags``.
         n_max_requested: draft width asked for (flag or default); n_max_effective: after clamping.
         block_size: the trained block of a block drafter.
+        drafter_limit: the widest draft that the drafter's training allows; None: no limit, or not known.
         draft_flag: the flags name a draft model.
         sampling: effective sampling parameters of the last request, else the server's defaults.
         sampling_from: ``request`` or ``props``.
@@ -235,6 +238,7 @@ class Config:
     n_max_requested: int | None = None
     n_max_effective: int | None = None
     block_size: int | None = None
+    drafter_limit: int | None = None
     draft_flag: bool | None = None
     sampling: dict[str, Json] = field(default_factory=dict["str", "Json"])
     sampling_from: str | None = None
@@ -291,6 +295,9 @@ class Target:
     gpus: tuple[GpuUse, ...] = ()
     energy: Energy | None = None
     memory: Memory = field(default_factory=Memory)
+    economics: Economics = field(default_factory=Economics)
+    regimes: tuple[Regime, ...] = ()
+    prefill: Prefill | None = None
     log_said: dict[str, dict[str, str]] = field(default_factory=dict["str", "dict[str, str]"])
 
 

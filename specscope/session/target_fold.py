@@ -10,6 +10,7 @@ from specscope.flags import parse_flags
 from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.derive_memory import MemoryDeriver
+from specscope.session.economics.derive import EconomicsDeriver
 from specscope.session.estimate import StatisticsBook
 from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook
@@ -80,6 +81,7 @@ class TargetFold:
     answered_at: float | None = None
     log_began_at: float | None = None
     memory: MemoryDeriver = field(default_factory=MemoryDeriver)
+    economics: EconomicsDeriver = field(default_factory=EconomicsDeriver)
     _log_begins: bool = False
 
     # --- the server's life --------------------------------------------------------------------------------------
@@ -181,6 +183,7 @@ class TargetFold:
         config = self.config()
         only_drafts = bool(config.types) and all(t.startswith("draft-") for t in config.types or ())
         self.epoch.book.width_limit = config.n_max_effective if only_drafts else None
+        self.epoch.book.costs.sparse = any(t.startswith("ngram") for t in config.types or ())
 
     def config(self) -> Config:
         """The effective configuration."""
@@ -257,11 +260,18 @@ class TargetFold:
         return book.generated(), book.tally.accepted if book.tally.joint else None
 
     def phase(self) -> Phase | None:
-        """What the server does: by its slots, else by the requests that the log or a stream tells of."""
+        """What the server does: by its slots, else by the requests that the log or a stream tells of.
+
+        A request whose first token nobody saw may be in its prompt or behind it: then it is not known.
+        """
+        if self.server == "down":
+            return None
         told, book = self.epoch.slots.phase(), self.epoch.book
         if told is not None or not book.requests:
             return told
-        return "decode" if book.current else "idle"
+        if not book.current:
+            return "idle"
+        return "decode" if any(r.tally.steps or r.decoded for r in book.current.values()) else None
 
     def marked(self, label: str) -> None:
         """The user's name for what follows."""

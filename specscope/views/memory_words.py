@@ -42,7 +42,7 @@ def sum_words(known: MemoryMap) -> tuple[str, bool]:
     """What the parts make up of the process, and whether some part must be wrong."""
     own, process = own_bytes(known.parts), known.process_bytes
     missing = LOG_HINT if known.missing else ""
-    if process is None:
+    if not process:
         said = f"parts add up to {mib(own)} MiB; the process's own memory is not told, so nothing confirms them"
         return f"{said}; {missing}" if missing else said, False
     said = f"parts make up {mib(own)} of the process's {mib(process)} MiB"

@@ -23,7 +23,7 @@ from specscope.settings import Settings
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from specscope.lab.families import Size
+    from specscope.lab.shapes import Size
 
 pytestmark = pytest.mark.server
 

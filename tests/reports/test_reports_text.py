@@ -200,15 +200,15 @@ def test_a_device_its_energy_its_memory_and_the_context_in_words() -> None:
         ev.BufferLogged(at=b.T0, device="CUDA0", kind="model", bytes=6000 * mib, model="target"),
         b.busy(1.0, decoded=1, n_ctx=4096, fill_tokens=1024),
         b.gpu_link(1.0, 0.0),
-        *(b.gpu_now(1 + i / 10, 69.0, reasons=4, sm_clock_mhz=1410, busy_pct=97) for i in range(11)),
-        b.step(1.9, 101, fill_tokens=1124, held_ms=None),
-        b.gpu_link(2.0, 69.0),
+        *(b.gpu_now(1 + i / 10, 69.0, reasons=4, sm_clock_mhz=1410, busy_pct=97) for i in range(41)),
+        b.step(4.9, 101, fill_tokens=1124, held_ms=None),
+        b.gpu_link(5.0, 276.0),
     ]
     text = summary(b.fold(*facts).view())
     assert (
-        "GPU 0 NVIDIA H200, 1 s at work: 69 of 70 W, 1,410 of 2,617 MHz, 97 % busy; power cap 100% of the time" in text
+        "GPU 0 NVIDIA H200, 4 s at work: 69 of 70 W, 1,410 of 2,617 MHz, 97 % busy; power cap 100% of the time" in text
     )
-    assert "0.69 J per generated token" in text
+    assert "2.76 J per generated token" in text
     assert "over 100 tokens, by the driver's counter" in text
     assert "device memory, MiB: target weights 6,000, unexplained 2,000" in text
     assert "75.0% of the process's explained; not told: " in text

@@ -19,7 +19,8 @@ from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace stacks kv gpu energy memory_map memory sampling findings collecting regimes marks epochs sources overhead
+stalls trace stacks kv gpu energy memory_map memory sampling findings collecting regimes prefill marks epochs
+sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -28,7 +29,9 @@ PARTS = {
         types types_from n_max_requested n_max_effective cycles plain_steps generated_tokens referee by_method by_slot
         drafted_tokens accepted_tokens width_mean width_max accepted_mean acceptance tau tau_draft per_position
         accepted_histogram by_width cycle_ms evidence cycle_evidence cycle_completeness polls_per_cycle""",
-    "throughput": "decode_tok_s tau busy_slots window_s prefill_tok_s plain_tok_s speedup basis",
+    "throughput": """
+        decode_tok_s tau busy_slots window_s prefill_tok_s plain_tok_s speedup speedup_low speedup_high speedup_at_least
+        basis""",
     "kv": """
         n_ctx slots context_tokens fill_tokens fill_max_tokens fill_max_together_tokens bytes_per_token unknown_why
         reserved_bytes filled_bytes by_depth""",

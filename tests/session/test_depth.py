@@ -52,3 +52,11 @@ def test_bands_double() -> None:
     rows = b.seen(*facts).by_depth
     assert [r.tokens for r in rows] == [0, 1024, 2048, 4096, 8192]
     assert [r.to_tokens for r in rows] == [1024, 2048, 4096, 8192, 16384]
+
+
+def test_a_suspended_machine_is_no_slow_step() -> None:
+    facts = [b.found(), b.idle(0.1, task=0), b.busy(0.5, decoded=0)]
+    facts += [b.step(1 + 0.05 * i, 1 + i, fill_tokens=100 + i) for i in range(100)]
+    facts += [b.step(3600 + 0.05 * i, 101 + i, fill_tokens=200 + i) for i in range(100)]
+    (row,) = b.seen(*facts).by_depth
+    assert row.tok_s == pytest.approx(20.0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import builders as b
+import msgspec
 import pytest
 
 from specscope import events as ev
@@ -206,13 +207,13 @@ def test_the_counter_says_how_much_and_the_power_readings_when() -> None:
 
 
 def test_tokens_that_only_the_log_tells_of_are_counted_too() -> None:
-    # Neither slots nor cycles are seen: the request's total comes with its end. Many may end between two reads.
-    facts: list[ev.Event] = [*using()[:-1], b.gpu_link(1.0, 0.0)]
+    # No step is seen: the request's total comes with its end. Many may end between two reads.
+    facts: list[ev.Event] = [*using(), b.gpu_link(1.0, 0.0)]
     for i in range(40):
         at = 1.0 + i / 20
-        facts += [b.launched(at, task=i), b.gpu_now(at, 100.0)]
+        facts += [b.launched(at, task=i), b.busy(at, task=i, decoded=1), b.gpu_now(at, 100.0)]
         facts += [b.logged(at + 0.04, task=i, generated=10, generated_ms=30.0), b.released(at + 0.04, task=i)]
-    facts += [b.launched(3.0, task=40), b.gpu_now(3.0, 100.0), b.gpu_link(3.0, 200.0)]
+    facts += [b.busy(3.0, task=40, decoded=1), b.gpu_now(3.0, 100.0), b.gpu_link(3.0, 200.0)]
     energy = b.seen(*facts).energy
     assert energy is not None
     assert energy.tokens == 400
@@ -298,3 +299,113 @@ def test_rejected_rows_bound_what_rejected_drafts_cost() -> None:
     assert target.energy.accepted == 45
     assert target.energy.rejected_share == pytest.approx(10 / 16)
     assert target.energy.j_per_accepted == pytest.approx(100 / 45)
+
+
+# --- what must not be said -------------------------------------------------------------------------------------------
+
+
+def second(power_w: float, at: float, index: int = 0) -> list[ev.Event]:
+    """One second of readings."""
+    return [b.gpu_now(at + i / 10, power_w, index=index, reasons=0) for i in range(11)]
+
+
+def test_what_a_device_does_after_the_server_died_is_not_the_servers() -> None:
+    facts = [
+        *using(),
+        b.gpu_link(1.0, 0.0),
+        *second(100.0, 1.0),
+        b.step(1.9, 101, held_ms=None),
+        b.gpu_link(2.0, 100.0),
+    ]
+    held = [ev.ProcessSampled(at=b.T0 + 1, gpu_minors=[0])]
+    before = b.seen(*held, *facts).energy
+    dead = [b.server("down", at=2.1), b.gpu_memory(2.2, pids=[(77, 1)]), *second(700.0, 2.2), b.gpu_link(3.2, 800.0)]
+    target = b.seen(*held, *facts, *dead)
+    assert before is not None
+    assert target.energy is not None
+    assert target.energy.j_per_token == before.j_per_token == pytest.approx(1.0)
+    assert target.energy.live_j_per_token is None
+    assert target.gpus == ()
+
+
+def test_a_device_on_which_the_driver_lists_only_others_is_not_used() -> None:
+    facts = [
+        b.found(pid=PID),
+        b.gpu(0, minor=0),
+        b.gpu(1, minor=1),
+        ev.ProcessSampled(at=b.T0, gpu_minors=[0, 1]),  # CUDA opens the files of devices that it does not use
+        b.gpu_memory(0.5, index=0, pids=[(PID, 5)]),
+        b.gpu_memory(0.5, index=1, pids=[(77, 5)]),
+    ]
+    assert [use.gpu.index for use in view(*facts).targets[0].gpus] == [0]
+    nobody = b.gpu_memory(0.6, index=0, pids=[])
+    assert view(*facts[:4], nobody).targets[0].gpus[0].gpu.index == 1
+
+
+def test_two_servers_at_work_share_a_device_and_one_at_rest_pays_nothing() -> None:
+    facts: list[ev.Event] = [b.gpu(minor=0), b.gpu_memory(0.1, pids=[(1, None), (2, None)])]
+    for i in (1, 2):
+        server = [b.found(pid=i), b.server("ready"), b.busy(0.2, decoded=1)]
+        facts += [msgspec.structs.replace(fact, target=f"t{i}") for fact in server]
+    facts += [b.gpu_link(1.0, 0.0), *second(100.0, 1.0), b.gpu_link(2.0, 100.0)]
+    facts += [msgspec.structs.replace(b.idle(2.05), target="t2"), *second(100.0, 2.1), b.gpu_link(3.1, 210.0)]
+    one, two = (t.energy for t in view(*facts).targets)
+    assert one is not None
+    assert two is not None
+    assert one.decode_j == pytest.approx(50 + 110, abs=6)
+    assert two.decode_j == pytest.approx(50, abs=6)
+
+
+def test_a_request_that_may_be_in_its_prompt_is_neither() -> None:
+    facts = [b.found(pid=PID), b.server("ready"), b.gpu(minor=0), b.gpu_memory(0.5, pids=[(PID, None)])]
+    facts += [b.launched(1.0), b.gpu_link(1.0, 0.0), *second(600.0, 1.0), b.gpu_link(2.0, 600.0)]
+    assert view(*facts).machine.gpus[0].phase is None
+    more = [b.cycle(2.0), *second(400.0, 2.1), b.cycle(3.0), b.gpu_link(3.2, 1000.0)]
+    energy = b.seen(*facts, *more).energy
+    assert energy is not None
+    assert (energy.prefill_j, energy.j_per_token) == (None, None)
+
+
+def test_accepted_tokens_that_are_told_again_count_once() -> None:
+    polled = [b.step(1.0 + i / 10, 1 + 6 * i) for i in range(1, 10)]
+    facts = [*using()[:-1], b.idle(0.6, task=0), b.busy(0.9, decoded=1), b.gpu_link(1.0, 0.0), *second(100.0, 1.0)]
+    facts += [*polled, b.gpu_link(2.0, 100.0), b.gpu_link(2.1, 100.0)]
+    logged = [b.cycle(1.0 + i / 10, 15, 5) for i in range(1, 10)]
+    again = [*logged, *second(100.0, 2.1), b.cycle(3.0, 15, 5), b.gpu_link(3.2, 200.0)]
+    energy = b.seen(*facts, *again).energy
+    assert energy is not None
+    assert energy.accepted == 50
+
+
+def test_a_device_that_was_away_is_set_against_what_was_generated_while_it_was_there() -> None:
+    facts = [b.found(pid=PID), b.server("ready"), b.gpu(0, minor=0), b.gpu(1, minor=1), b.busy(0.9, decoded=1)]
+    facts += [b.gpu_memory(0.9, index=i, pids=[(PID, None)]) for i in (0, 1)]
+    spent = {0: 0.0, 1: 0.0}
+    for s in range(1, 7):
+        for i in (0, 1):
+            if i == 1 and s in (3, 4):
+                continue
+            facts += [b.gpu_link(float(s), spent[i], index=i), *second(100.0, float(s), index=i)]
+            spent[i] += 100.0
+        facts.append(b.step(s + 0.95, 1 + 100 * s, held_ms=None))
+    facts += [b.gpu_link(7.0, spent[i], index=i) for i in (0, 1)]
+    energy = b.seen(*sorted(facts, key=lambda f: f.at)).energy
+    assert energy is not None
+    assert energy.j_per_token == pytest.approx(2.0, rel=0.15)
+
+
+def test_another_device_under_the_same_number_begins_anew() -> None:
+    first = [b.gpu(uuid="GPU-a"), *every([1.0, 1.1, 1.2], 700.0, POWER_CAP, busy_pct=99)]
+    gpu = only_gpu(*first, b.gpu(at=2.0, uuid="GPU-b"), *every([2.1, 2.2, 2.3], 100.0, 0, busy_pct=99))
+    assert gpu.power_w == pytest.approx(100.0)
+    assert gpu.limits == ()
+
+
+@pytest.mark.parametrize("second_read", [0.0, 1e6], ids=["frozen", "jumped"])
+def test_a_counter_that_the_power_readings_contradict_is_not_believed(second_read: float) -> None:
+    target = served(
+        b.gpu_link(1.0, 0.0), *second(300.0, 1.0), b.step(1.9, 101, held_ms=None), b.gpu_link(2.0, second_read)
+    )
+    assert target.energy is not None
+    assert not target.energy.counted
+    assert target.energy.j_per_token == pytest.approx(3.0)

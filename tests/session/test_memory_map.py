@@ -292,3 +292,90 @@ def test_a_server_that_is_loading_is_not_measured_and_a_restart_begins_anew() ->
     assert before is not None
     assert before.first.bytes == 500
     assert b.seen(*facts, b.started("2", at=3.0)).memory.growth is None
+
+
+# --- what must not be said -------------------------------------------------------------------------------------------
+
+
+def test_where_the_servers_own_process_is_not_listed_nothing_is_counted_twice() -> None:
+    listed = b.gpu_memory(1.0, 20_480 * MIB, pids=[(77, 9216 * MIB)], free_bytes=60_000 * MIB)
+    memory = on_device(
+        b.seen(
+            b.found(pid=PID),
+            b.gpu(minor=0, memory_bytes=80_480 * MIB),
+            ev.ProcessSampled(at=b.T0, gpu_minors=[0]),
+            *buffers(PLAIN),
+            listed,
+        )
+    )
+    assert memory.process_bytes is None
+    assert {"other processes", "driver reserve"}.isdisjoint(p.name for p in memory.parts)
+    assert sum(p.bytes for p in memory.parts) == memory.total_bytes
+
+
+def test_what_others_held_when_the_server_started_is_no_cuda_context() -> None:
+    start = {"CUDA0.name": "NVIDIA H200", "CUDA0.total_mib": "143155", "CUDA0.free_mib": "112235"}
+    memory = on_device(served(9722.0, b.said("device_total", **start), *buffers(PLAIN)))
+    assert "CUDA context" not in mib(memory)
+    assert "CUDA context" in memory.missing
+    assert part(memory, "unexplained").bytes > 0
+
+
+@pytest.mark.parametrize(
+    ("line", "context"),
+    [("-m t.gguf -c 4096", 4096), ("-m t.gguf -c 4096 -np 4 -kvu", 4096), ("-m t.gguf -c 16384 -np 4", 16_384)],
+)
+def test_slots_that_share_a_cache_hold_together_what_one_of_them_can(line: str, context: int) -> None:
+    slots = [b.idle(0.5, slot=i, task=None, n_ctx=4096) for i in range(4)]
+    target = b.seen(b.found(), b.process(line), b.props(n_ctx=4096, total_slots=4), *slots)
+    assert target.memory.kv.context_tokens == context
+    told = b.said("n_slots", n_slots="4", n_ctx_slot="4096", kv_unified="true")
+    assert b.seen(b.found(), told, *slots).memory.kv.context_tokens == 4096
+    assert b.seen(b.found(), *slots).memory.kv.context_tokens is None
+
+
+def test_with_several_devices_it_is_not_said_that_growth_fits() -> None:
+    facts: list[ev.Event] = [b.found(pid=PID), b.server("ready"), b.gpu(0, minor=0), b.gpu(1, minor=1)]
+    for i in range(30):
+        facts.append(b.idle(1.0 + i, n_ctx=100_000, fill_tokens=1000 * i))
+        for index, held in ((0, 20_000 + 20 * i), (1, 8000)):
+            facts.append(
+                b.gpu_memory(
+                    1.5 + i, held * MIB, index=index, pids=[(PID, held * MIB)], free_bytes=(20 if index else 1) * MIB
+                )
+            )
+    full = b.seen(*facts).memory.at_full
+    assert full is not None
+    assert full.bytes > (20_000 + 20 * 29 + 8000) * MIB
+    assert full.fits is None
+
+
+def test_growth_begins_when_all_devices_are_read() -> None:
+    facts = [b.found(pid=PID), b.server("ready"), b.gpu(0, minor=0), b.gpu(1, minor=1)]
+    facts += [b.gpu_memory(1.0, index=0, pids=[(PID, 5000 * MIB)])]
+    facts += [b.gpu_memory(1.0 + i, index=1, pids=[(PID, 10_240 * MIB)]) for i in range(3)]
+    growth = b.seen(*facts).memory.growth
+    assert growth is not None
+    assert growth.bytes == 0
+
+
+def test_a_sleeping_server_has_no_parts() -> None:
+    facts = [AT_START, *buffers(PLAIN), b.said("sleeping"), b.server("sleeping", at=0.9)]
+    assert mib(on_device(served(600.0, MODEL, b.process("-m t.gguf -c 40960 -np 1 -ngl 99"), *facts))) == {
+        "CUDA context": 526.0,
+        "unexplained": 74.0,
+        "driver reserve": 615.0,
+        "free": 142_556.0,
+    }
+
+
+def test_a_slot_that_never_had_a_task_holds_nothing() -> None:
+    unused = b.idle(0.4, slot=1, task=None, n_ctx=40_960)
+    target = served(9722.0, b.process("-m t.gguf -c 81920 -np 2 -ngl 99"), MODEL, unused, fill=4096)
+    assert target.memory.kv.filled_bytes == 512 * MIB
+
+
+def test_a_model_without_a_trained_context_is_no_mistake_of_ours() -> None:
+    bare = ev.ModelRead(at=b.T0, role="target", path="/m.gguf", arch="llama", n_layer=32, hparams=HPARAMS)
+    target = b.seen(b.found(), b.process("-m m.gguf -c 4096 -np 1"), bare)
+    assert target.memory.kv.bytes_per_token == 2 * 32 * 1024 * 2

@@ -59,13 +59,14 @@ def test_power_and_energy(target: Target) -> None:
     (use,) = target.gpus
     gpu, energy = use.gpu, target.energy
     assert (use.how, gpu.reasons_known, gpu.limits) == ("processes", True, ())
-    assert gpu.power_w == pytest.approx(216.2, abs=0.1)
+    assert gpu.power_w == pytest.approx(223.5, abs=0.1)
     assert gpu.sm_clock_mhz == 1980
     assert energy is not None
     assert not energy.counted
     assert energy.accepted is None
-    assert energy.tokens == 6500
-    assert energy.j_per_token == pytest.approx(0.41, abs=0.01)
+    assert energy.decode_j == pytest.approx(522, abs=1)
+    # /slots was read for a part of the run: what the rest of its energy went to is not known.
+    assert (energy.tokens, energy.j_per_token) == (6500, None)
 
 
 def test_totals_of_a_log_without_cycles_are_those_of_its_requests(target: Target) -> None:

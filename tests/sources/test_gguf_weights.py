@@ -17,7 +17,7 @@ from specscope.sources.gguf_weights import weigh
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from specscope.lab.families import Family
+    from specscope.lab.shapes import Family
 
 Q8_1 = 36  # two float16 and 32 bytes (ggml-common.h); the gguf package counts two float32
 

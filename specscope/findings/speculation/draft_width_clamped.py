@@ -2,8 +2,9 @@
 
 Looks at: ``--spec-draft-n-max``, the drafter's trained block in its GGUF header, and the server's clamping line.
 
-Why it matters: a block drafter (DFlash) drafts at most block_size - 1 tokens, because the block holds the last
-accepted token too. A sweep over wider values measures the same width again and again.
+Why it matters: a block drafter drafts at most its block: DFlash one token less, because its block holds the last
+accepted token too, DSpark the whole of it. MTP with several heads drafts at most one token for each. A sweep over
+wider values measures the same width again and again.
 
 What to do: set ``--spec-draft-n-max`` to the effective width or below, and read sweeps accordingly.
 

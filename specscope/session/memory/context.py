@@ -139,7 +139,7 @@ def _cells(
     asked = _asked(flags, slots)
     cells = padded(padded(asked) // streams)
     caps = [cap for cap in (flags and flags.kv_unified_per_slot, n_ctx_train) if cap]
-    if cells and served.n_ctx_slot in (None, min(cells, *caps)):
+    if cells and served.n_ctx_slot in (None, min((cells, *caps))):
         return cells, "context from the flags"
     if not served.n_ctx_slot:
         raise UnknownLayoutError("the context is neither among the flags nor told by the server")

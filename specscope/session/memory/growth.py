@@ -17,9 +17,11 @@ class GrowthBook:
 
     Attributes:
         own: they are of the server's own process; False: of all processes on its devices.
+        devices: NVML's numbers of the devices that they are of.
     """
 
     own: bool
+    devices: frozenset[int] = frozenset()
     _samples: list[MemorySample] = field(default_factory=list[MemorySample])
     _first: MemorySample | None = None
     _latest: MemorySample | None = None

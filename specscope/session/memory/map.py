@@ -21,6 +21,9 @@ LOG: Final = "the server's log"
 ODDS: Final = 0.01
 """From this share on it is said that the log and the arithmetic differ; buffers are padded by far less."""
 
+SLACK: Final = 1.02
+"""What a process has beyond its parts; with the context they must not make up more than this of it."""
+
 OWN: Final = frozenset(
     {
         "target weights",
@@ -77,21 +80,22 @@ def device_map(told: Told) -> MemoryMap | None:
     if not told.on_devices:
         return None
     parts, missing = _own_parts(told, host=False)
-    if told.context_bytes is not None:
-        parts.append(MapPart("CUDA context", told.context_bytes, "log", "taken before anything was loaded"))
-    else:
-        missing.append("CUDA context")
     process = _sum([use.process_bytes for use in told.uses])
+    context = told.context_bytes
+    if context is not None and (process is None or sum(p.bytes for p in parts) + context <= SLACK * process):
+        parts.append(MapPart("CUDA context", context, "log", "taken before anything was loaded"))
+    else:  # not told; or more than there is room for: another process, since ended, held memory at the start
+        missing.append("CUDA context")
     memories = [use.gpu.memory for use in told.uses]
     used = _sum([m.used_bytes if m is not None else None for m in memories])
     free = _sum([m.free_bytes if m is not None else None for m in memories])
-    others = _others(told.uses)
+    others = _others(told.uses) if process is not None else None  # else the server's own is among the listed ones
     explained = sum(part.bytes for part in parts)
     if process is not None:
         basis = "the process's memory, less the parts above" + (f"; in it: {', '.join(missing)}" if missing else "")
         parts.append(MapPart("unexplained", process - explained, "rest", basis))
     elif used is not None:
-        basis = "the devices' used memory, less the parts above; the driver does not tell processes apart"
+        basis = "the devices' used memory, less the parts above; with other processes', which are not told apart"
         parts.append(MapPart("unexplained", used - explained, "rest", basis))
     if others:
         parts.append(MapPart("other processes", others, "driver", "as the driver lists them"))
@@ -164,6 +168,8 @@ def _own_parts(told: Told, *, host: bool) -> tuple[list[MapPart], list[PartName]
     recurrent = told.buffers.bytes_of("RS", host=host)
     if recurrent:
         parts.append(MapPart("recurrent state", recurrent, "log", LOG))
+    elif told.buffers.bytes_of("KV", "RS") is None:
+        parts += _states(told, host=host)
     compute = told.buffers.bytes_of("compute", host=host)
     if compute is not None:
         words = f"{LOG}; {told.buffers.unplaced} later reservations are not in it" if told.buffers.unplaced else LOG
@@ -219,7 +225,20 @@ def _cache(told: Told, role: Role, *, host: bool) -> MapPart | PartName | None:
     if computed is None or not isinstance(layout, KvLayout):
         return name
     whole = layout.reserved_bytes
-    return MapPart(name, computed, "computed", layout.basis, _filled(layout, told, computed / whole if whole else 0.0))
+    share = computed / whole if whole else 0.0
+    cache = computed - round(layout.fixed_bytes * share)
+    return MapPart(name, cache, "computed", layout.basis, _filled(layout, told, share))
+
+
+def _states(told: Told, *, host: bool) -> list[MapPart]:
+    """Recurrent states by arithmetic."""
+    total = 0.0
+    for role in told.roles:
+        layout, split = told.layouts.get(role), told.weights.get(role if role in told.own_weights else "target")
+        if isinstance(layout, KvLayout) and layout.fixed_bytes:
+            here = _here(layout, split, told, host=host)
+            total += layout.fixed_bytes * (here or 0) / layout.reserved_bytes
+    return [MapPart("recurrent state", round(total), "computed", "of a fixed size, whatever is read")] if total else []
 
 
 def _filled(layout: KvLayout | Unknown | None, told: Told, share: float) -> int | None:

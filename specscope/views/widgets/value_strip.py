@@ -60,7 +60,7 @@ def value_rows(values: Sequence[Value], top: float, rows: int, ink: Ink, style: 
 def _cells(value: float, top: float, rows: int, *, plain: bool) -> list[str]:
     """The cells of one column, top row first; anything above nothing shows."""
     whole = rows * EIGHTHS
-    eighths = round(value / top * whole) if top > 0 else 0
+    eighths = round(min(value / top, 2.0) * whole) if top > 0 else 0
     if value > 0:
         eighths = max(1, eighths)
     cells = [RISING[max(0, min(EIGHTHS, eighths - y * EIGHTHS))] for y in reversed(range(rows))]
