@@ -19,17 +19,15 @@ CLOSE_TIMING = ("test_polling", "test_against_the_server", "test_restart", "test
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with probes run in one worker, one after the other; so do those with a real server and without probes.
+    """Tests with probes run in one worker, all others in another.
 
     A probe is armed for a file, so that it is hit by every server that has loaded it: two traces at once would slow
-    each other down beyond what the tests allow for.
+    each other down beyond what the tests allow for. Discovery looks at all processes of the machine, so that two tests
+    which start servers for it would find each other's.
     """
     for item in items:
-        last = item.path.stem in CLOSE_TIMING
-        if last or item.get_closest_marker("trace"):
-            item.add_marker(pytest.mark.xdist_group("trace"))
-        elif item.get_closest_marker("server"):
-            item.add_marker(pytest.mark.xdist_group("server"))
+        alone = item.path.stem in CLOSE_TIMING or item.get_closest_marker("trace")
+        item.add_marker(pytest.mark.xdist_group("probes" if alone else "others"))
     items.sort(key=lambda item: item.path.stem in CLOSE_TIMING)
 
 

@@ -133,7 +133,7 @@ async def test_a_line_lost_from_the_log_makes_the_evidence_fall(tmp_path: Path) 
 
     async with LabServer(RATES, log_path=log) as server:
         relay = asyncio.create_task(relay_lines(log, copy, keep=keep))
-        async with watch(server, Settings(log=str(copy))) as pump:
+        async with watch(server, Settings(log=str(copy), trace="off", gpu=False)) as pump:
             await run_load(server.url, LoadPlan(requests=1, tokens=150))
             await until(lambda: target(pump).evidence == "exact", "exact")
             await run_load(server.url, LoadPlan(requests=2, tokens=200, seed=7))

@@ -60,14 +60,11 @@ SIMPLE = _spec("draft-simple", n_max=4)
 PROBABILISTIC = _spec("draft-simple", n_max=4, probabilistic=True)
 AGAIN = _plan(requests=4, repeat=True, sampling=GREEDY)
 
+# scripts/long/every_mode.py --by trace has the other modes, a minute each.
 ROWS = [
     Row("two slots", TWO_SLOTS, _plan(requests=4, concurrency=2)),
-    Row("dflash, real verification", _spec("dflash", n_max=15), _plan(tokens=40), accepts=False),
     Row("draft-simple greedy, temperature 0", SIMPLE, _plan(sampling=GREEDY)),
-    Row("draft-simple greedy, temperature 1", SIMPLE, _plan(sampling=WARM)),
-    Row("draft-simple probabilistic, temperature 0", PROBABILISTIC, _plan(sampling=GREEDY)),
     Row("draft-simple probabilistic, temperature 1", PROBABILISTIC, _plan(sampling=WARM)),
-    Row("ngram-simple", _spec("ngram-simple"), AGAIN),
     Row("ngram-mod", _spec("ngram-mod"), AGAIN),
     Row("replay", _spec("ngram-simple", target="mamba"), _plan(tokens=160, repeat=True, sampling=GREEDY), replays=True),
     Row("cancelled streams", RATES, _plan(cancel_after=20), finished=False, early=True),

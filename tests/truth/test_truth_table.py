@@ -65,11 +65,6 @@ TABLE = [
     Row("end of sequence", ServerSpec(types=("draft-simple",), n_max=4), _plan(tokens=400, ignore_eos=False)),
     Row("stop words", RATES, _plan(stop=("e", "a"))),
     Row("shrunk last drafts", RATES, _plan(tokens=9, requests=12)),
-    Row("dflash2", ServerSpec(types=("dflash2",), n_max=10), accepts=False),
-    Row("dspark", ServerSpec(types=("dspark",), n_max=10)),
-    Row("eagle3", ServerSpec(types=("eagle3",), n_max=4)),
-    Row("mtp", ServerSpec(types=("mtp",), n_max=4)),
-    Row("mtp with three heads, two slots", ServerSpec(types=("mtp3",), n_max=4, slots=2), _plan(concurrency=2)),
     Row(
         "replay on a recurrent target",
         ServerSpec(types=("ngram-simple",), target="mamba"),
