@@ -15,7 +15,7 @@ for folder in (HERE, HERE / "truth"):
 import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
 
 CLOSE_TIMING = ("test_polling", "test_gpus_on_the_server")
-"""Tests that see less on a machine whose cores are all busy: one worker has them last, when the other is nearly done."""
+"""Tests that see less on a machine whose cores are all busy: a worker has them last, when the other is nearly done."""
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
