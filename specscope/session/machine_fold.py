@@ -124,6 +124,9 @@ class MachineFold:
                 book.memory = event
                 for target in self.users(book, targets):
                     self._grow(target, event.at)
+                    work = self._work.setdefault((target.id, event.index), _Work())
+                    if work.seen is None:  # from here on, not from the next read of the energy counter on
+                        work.seen = target.work_done()
             case GpuLinkRead():
                 book.linked(event)
                 self._settle(book, event, targets)
