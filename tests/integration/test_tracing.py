@@ -37,8 +37,8 @@ DEVIATION = 3.9
 class Row:
     """A server, a load, and what must come out besides equality.
 
-    ``crowded``: requests of a few cycles follow one another at once; which of two a cycle belongs to can be told wrongly
-    then, which the log's totals of a request betray ("parted"). All together they equal the counters.
+    ``crowded``: requests of a few cycles follow one another at once; which of two a cycle belongs to can be told
+    wrongly then, which the log's totals of a request betray ("parted"). All together they equal the counters.
     """
 
     name: str
