@@ -16,12 +16,12 @@ import psutil
 
 from specscope.cli.exits import UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.pump import Pump
-from specscope.events import MACHINE, Marked, SourceLost, WatchEnded
+from specscope.events import MACHINE, Marked, WatchEnded
 from specscope.sources.address import read_address
 from specscope.sources.merge import ServerWatch
 from specscope.sources.nvml.source import NvmlSource
 from specscope.sources.own_cost import OwnCostSource
-from specscope.sources.source import Clock
+from specscope.sources.source import Clock, run_guarded
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from specscope.recording import Recorder
     from specscope.session.state import Target
     from specscope.settings import Settings
-    from specscope.sources.source import Emit
 
 ATTACH_WAIT_S: Final = 10.0
 """How long sources may take to attach before watching begins without them."""
@@ -72,18 +71,9 @@ async def run_sources(watches: list[ServerWatch], clock: Clock, pump: Pump, *, g
     async with asyncio.TaskGroup() as group:
         group.create_task(cost.run(pump.emit))
         if gpus:
-            group.create_task(_run_gpus(clock, pump.emit))
+            group.create_task(run_guarded(NvmlSource(clock), NvmlSource.name, pump.emit, clock, MACHINE))
         for watch in watches:
             group.create_task(watch.run(pump.emit))
-
-
-async def _run_gpus(clock: Clock, emit: Emit) -> None:
-    """A mistake in it is its loss, and not the end of the watch."""
-    try:
-        await NvmlSource(clock).run(emit)
-    except Exception as error:  # noqa: BLE001  whatever it was, it is told
-        reason = f"specscope failed: {type(error).__name__}: {error}"
-        emit(SourceLost(at=clock.now(), target=MACHINE, source=NvmlSource.name, reason=reason))
 
 
 def gpus_wanted(targets: list[LiveTarget], settings: Settings) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.gpu_state import JUDGED_LEAST_S
+
 if TYPE_CHECKING:
     from specscope.session.gpu_state import GpuUse
     from specscope.session.memory.map_state import MemoryMap
@@ -13,9 +15,6 @@ MIB: Final = 1 << 20
 UNKNOWN: Final = "—"
 
 THREE_DIGITS: Final = 100
-
-JUDGED_LEAST_S: Final = 3.0
-"""Busy time before limits are told of: about thirty readings."""
 
 
 def gpu_lines(target: Target) -> list[str]:

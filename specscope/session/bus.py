@@ -11,6 +11,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from specscope.session.copies import FLOAT
+from specscope.session.estimate import turn_ms
+from specscope.session.unknowns import number_said
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -31,8 +35,6 @@ MOST: Final = 0.65
 
 LAYERS: Final = 5
 
-FLOAT: Final = 4
-
 
 class Bus(NamedTuple):
     """Bytes to the host per turn, and from how many readings."""
@@ -48,12 +50,10 @@ def bus_of(uses: Sequence[GpuUse], rates: Rates) -> Bus | None:
     """
     if len(uses) != 1 or uses[0].gpu.to_host_readings < MIN_READINGS:
         return None
-    per_s, turn_ms = uses[0].gpu.to_host_bytes_per_s, rates.cycle_ms
-    if turn_ms is None and rates.tau == 1.0 and rates.tok_s and rates.busy_slots is not None:
-        turn_ms = 1000 * rates.busy_slots / rates.tok_s
-    if per_s is None or not turn_ms:
+    per_s, whole_ms = uses[0].gpu.to_host_bytes_per_s, turn_ms(rates)
+    if per_s is None or whole_ms is None:
         return None
-    return Bus(per_s * turn_ms / 1000, uses[0].gpu.to_host_readings)
+    return Bus(per_s * whole_ms / 1000, uses[0].gpu.to_host_readings)
 
 
 def features_bytes(config: Config, shapes: Shapes, rates: Rates, said: Mapping[str, Mapping[str, str]]) -> float:
@@ -65,8 +65,8 @@ def features_bytes(config: Config, shapes: Shapes, rates: Rates, said: Mapping[s
     width = shapes.width["target"]
     if not shapes.extracting or width is None:
         return 0.0
-    told = said.get("drafter_params", {}).get("n_extract", "")
-    layers = int(told) if told.isdigit() else (LAYERS if "draft-dflash" in (config.types or ()) else 1)
+    told = number_said(said, "drafter_params", "n_extract")
+    layers = told if told is not None else (LAYERS if "draft-dflash" in (config.types or ()) else 1)
     return layers * max(1.0, rates.busy_slots or 1.0) * ((rates.width_mean or 0.0) + 1) * width * FLOAT
 
 

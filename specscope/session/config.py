@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.session.state import Config
+from specscope.session.unknowns import number_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -63,12 +64,12 @@ def _types(
 
 
 def _requested(flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]) -> int | None:
-    clamped = _number(said, "draft_width_clamped", "n_max")
+    clamped = number_said(said, "draft_width_clamped", "n_max")
     if clamped is not None:
         return clamped
     if flags is not None and flags.spec_draft_n_max is not None:
         return flags.spec_draft_n_max
-    return _number(said, "spec_params", "n_max")
+    return number_said(said, "spec_params", "n_max")
 
 
 def _effective(
@@ -79,7 +80,7 @@ def _effective(
 ) -> int | None:
     if not types or not any(t.startswith("draft-") for t in types):
         return None
-    clamped = _number(said, "draft_width_clamped", "clamped_to")
+    clamped = number_said(said, "draft_width_clamped", "clamped_to")
     if clamped is not None:
         return clamped
     limit = _limit(types, models, said)
@@ -113,8 +114,3 @@ def _from_anchor(drafter: ModelRead, said: Mapping[str, Mapping[str, str]]) -> b
     """Whether a DSpark drafter predicts from the last token's place on; without a word, the server thinks so."""
     logged = said.get("drafter_params", {}).get("sample_from_anchor")
     return logged != "false" if logged is not None else drafter.hparams.get("sample_from_anchor") is not False
-
-
-def _number(said: Mapping[str, Mapping[str, str]], code: str, field: str) -> int | None:
-    text = said.get(code, {}).get(field)
-    return int(text) if text is not None and text.isdigit() else None

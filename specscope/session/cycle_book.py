@@ -116,10 +116,14 @@ class CycleBook(RequestBook):
         self._owners.append(request)
         self._next += 1
         gain = Gain(at, request, accepted + 1, 1, gap_ms, width, accepted)
-        self.window.gains.append(gain)
-        self.depths.add(request, accepted + 1, 1, gap_ms)
+        self._timed(gain)
         if not replayed:
             self.costs.cycle(gain, self.current.values())
+
+    def _timed(self, gain: Gain) -> None:
+        """Take steps into the rolling figures and into those by depth."""
+        self.window.gains.append(gain)
+        self.depths.add(gain)
 
     def add_unverified(self, slot: int, drafted: int) -> None:
         """Drafted tokens of a slot whose cycle never ended, whatever request they were for."""
@@ -160,8 +164,7 @@ class CycleBook(RequestBook):
         gain = Gain(at, request, steps, steps, gap_ms, None, None)
         self.costs.plain(gain, self.current.values(), first=first)
         if not first:
-            self.window.gains.append(gain)
-            self.depths.add(request, steps, steps, gap_ms)
+            self._timed(gain)
         elif not request.cycle_tokens:
             request.first_token_at = request.last_step_at = at
 
@@ -202,8 +205,7 @@ class CycleBook(RequestBook):
             tally.add_plain(steps - own)
         if request.last_step_at is not None and request.generated_ms is not None:
             gap_ms = min(max(0.0, (at - request.last_step_at) * 1000), request.generated_ms)
-            self.window.gains.append(Gain(at, request, tokens, tokens, gap_ms, None, None))
-            self.depths.add(request, tokens, tokens, gap_ms)
+            self._timed(Gain(at, request, tokens, tokens, gap_ms, None, None))
 
     # --- what the log tells ---------------------------------------------------------------------------------------
 

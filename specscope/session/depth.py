@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from specscope.session.request import Request
+    from specscope.session.window import Gain
 
 BAND_TOKENS: Final = 1024
 """Width of the first band; each further one is as wide as all before it together, since what a step reads of the KV
@@ -42,8 +43,9 @@ class DepthBook:
 
     bands: Bands = field(default_factory=dict[int, "list[float]"])
 
-    def add(self, request: Request, tokens: int, steps: int, gap_ms: float | None) -> None:
+    def add(self, gain: Gain) -> None:
         """Count what one request gained at once. Steps of unknown time or depth tell nothing."""
+        request, tokens, steps, gap_ms = gain.request, gain.tokens, gain.steps, gain.gap_ms
         base = request.resident_before()
         if gap_ms is None or not steps or base is None:
             return

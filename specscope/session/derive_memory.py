@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.memory.kv import drafter_kv, target_kv
@@ -11,6 +11,7 @@ from specscope.session.memory.map_state import AtFull, KvFill, Memory
 from specscope.session.memory.state import KvLayout, Served, Unknown
 from specscope.session.memory.weights import weights_split
 from specscope.session.placement import has_device
+from specscope.session.unknowns import number_said
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -78,7 +79,7 @@ class MemoryDeriver:
     def _compute(self, fold: TargetFold, served: Served, uses: tuple[GpuUse, ...]) -> None:
         target, drafter = fold.models.get("target"), fold.models.get("drafter")
         said = fold.epoch.said
-        offloaded = {role: _number(said, code, "offloaded") for role, code in OFFLOADED.items()}
+        offloaded = {role: number_said(said, code, "offloaded") for role, code in OFFLOADED.items()}
         device = True if uses else has_device(fold.usage, said)
         key = (target, drafter, fold.flags, served, *offloaded.values(), device)
         if key == self._key:
@@ -120,30 +121,26 @@ class MemoryDeriver:
 
     def _fill(self, fold: TargetFold, told: Told) -> KvFill:
         slots = fold.epoch.slots
-        whole = self._context(fold)
         unknown = [f"{role}: {found.reason}" for role, found in self._layouts.items() if isinstance(found, Unknown)]
         layouts = [found for found in self._layouts.values() if isinstance(found, KvLayout)]
+        known = KvFill(
+            reserved_bytes=told.buffers.bytes_of("KV", "RS"),
+            fill_tokens=slots.fill_tokens(),
+            fill_max_tokens=slots.most_together,
+            context_tokens=self._context(fold),
+        )
         if unknown or not layouts:
-            why = "; ".join(unknown) or "no model file could be read"
-            logged = told.buffers.bytes_of("KV", "RS")
-            return KvFill(
-                unknown_why=why,
-                reserved_bytes=logged,
-                fill_tokens=slots.fill_tokens(),
-                fill_max_tokens=slots.most_together,
-                context_tokens=whole,
-            )
-        fills = told.fills
-        return KvFill(
+            return replace(known, unknown_why="; ".join(unknown) or "no model file could be read")
+        fills, cells = told.fills, layouts[0].n_ctx_seq * layouts[0].streams
+        return replace(
+            known,
             bytes_per_token=sum(layout.bytes_per_token for layout in layouts),
-            reserved_bytes=told.buffers.bytes_of("KV", "RS") or sum(layout.reserved_bytes for layout in layouts),
+            reserved_bytes=known.reserved_bytes or sum(layout.reserved_bytes for layout in layouts),
             filled_bytes=None
             if fills is None
             else sum(layout.filled_bytes(fills) + layout.fixed_bytes for layout in layouts),
-            cells=layouts[0].n_ctx_seq * layouts[0].streams,
-            fill_tokens=slots.fill_tokens(),
-            fill_max_tokens=slots.most_together,
-            context_tokens=whole if whole is not None else layouts[0].n_ctx_seq * layouts[0].streams,
+            cells=cells,
+            context_tokens=cells if known.context_tokens is None else known.context_tokens,
         )
 
 
@@ -163,14 +160,9 @@ def _served(fold: TargetFold, config: Config) -> Served:
         n_ctx_slot=per_slot or (fold.props.n_ctx if fold.props is not None else None),
         slots=(fold.props.total_slots if fold.props is not None else None) or len(slots) or None,
         unified=None if unified is None else unified == "true",
-        cells=_number(fold.epoch.said, "kv_cache", "cells"),
+        cells=number_said(fold.epoch.said, "kv_cache", "cells"),
         types=config.types,
     )
-
-
-def _number(said: Mapping[str, Mapping[str, str]], code: str, key: str) -> int | None:
-    text = said.get(code, {}).get(key, "")
-    return int(text) if text.isdigit() else None
 
 
 def _cuda_context(fold: TargetFold, uses: tuple[GpuUse, ...]) -> int | None:

@@ -81,7 +81,7 @@ def estimate(
         device: whether the layers lie on a device.
         busy_pct: how busy the only device was while the server worked.
     """
-    whole_ms, drafting = _whole_ms(rates), statistics.drafting()
+    whole_ms, drafting = turn_ms(rates), statistics.drafting()
     asleep = _asleep(usage, decoding) if device else None
     draft_ms = wait_ms = None
     if drafting is not None:
@@ -115,7 +115,7 @@ def _basis(whole_ms: float, drafting: tuple[int, float] | None, asleep: float | 
     return "; ".join(words)
 
 
-def _whole_ms(rates: Rates) -> float | None:
+def turn_ms(rates: Rates) -> float | None:
     """The time between cycles of one slot; without drafts, between tokens. Slots that decode at once share turns."""
     if rates.cycle_ms is not None:
         return rates.cycle_ms or None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from specscope.events import GpuFound, GpuLinkRead, GpuMemoryRead, GpuSampled
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
 
 Phase: TypeAlias = Literal["decode", "prefill", "idle"]
 """What the servers on a device do; decode where any of them decodes."""
+
+JUDGED_LEAST_S: Final = 3.0
+"""Busy time before limits are told of: about thirty readings."""
 
 LimitName: TypeAlias = Literal[
     "power cap",

@@ -3,67 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
 
 from specscope.events import GpuFound, GpuLinkRead, GpuLost, GpuMemoryRead, GpuSampled, SourceAttached, SourceLost
 from specscope.session.gpu_book import GpuBook
-from specscope.session.gpu_state import Energy, GpuUse, Machine
+from specscope.session.gpu_state import GpuUse, Machine
 from specscope.session.memory.growth import GrowthBook
 from specscope.session.memory.map_state import MemorySample
 from specscope.session.placement import on_device
 from specscope.session.state import SourceView
+from specscope.session.unknowns import sum_if_known
+from specscope.session.work import WorkBook, energy_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from specscope.events import Event
     from specscope.session.energy import Doing
-    from specscope.session.gpu_state import Gpu, HowKnown, Phase
+    from specscope.session.gpu_state import Energy, Gpu, HowKnown, Phase
     from specscope.session.memory.map_state import Growth
     from specscope.session.state import Rates, Totals
     from specscope.session.target_fold import TargetFold
-
-
-UNNAMED: Final = 0.05
-"""Of the decode energy: with more of it spent in requests of which nobody saw whether they were in their prompt, what
-was generated in that time cannot be set against it."""
-
-
-@dataclass(eq=False)
-class _Work:
-    """What one server did while one device's energy was measured.
-
-    ``seen`` is its running count at the last read. Accepted tokens are taken back and told again when a better source
-    takes over, so that only what is beyond ``accepted_most`` is new.
-    """
-
-    tokens: int = 0
-    accepted: int | None = None
-    seen: tuple[int, int | None] | None = None
-    accepted_most: int = 0
-
-
-class _Share(NamedTuple):
-    """What one device spent on one server, and what that one did in the same time."""
-
-    decode_j: float
-    prefill_j: float | None
-    tokens: int
-    accepted: int | None
-    counted: bool
-    apart: bool
-
-    @property
-    def j_per_token(self) -> float | None:
-        return self._per(self.tokens)
-
-    @property
-    def j_per_accepted(self) -> float | None:
-        return self._per(self.accepted)
-
-    def _per(self, count: int | None) -> float | None:
-        """Decode energy over a count; None where too much energy could not be told apart from a prompt's."""
-        return self.decode_j / count if count and self.decode_j > 0 and self.apart else None
+    from specscope.session.work import Share
 
 
 @dataclass(eq=False)
@@ -74,7 +35,7 @@ class MachineFold:
     sources: dict[str, SourceView] = field(default_factory=dict[str, SourceView])
     _growth: dict[tuple[str, int], GrowthBook] = field(default_factory=dict["tuple[str, int]", GrowthBook])
     _views: dict[int, Gpu] = field(default_factory=dict["int", "Gpu"])
-    _work: dict[tuple[str, int], _Work] = field(default_factory=dict["tuple[str, int]", _Work])
+    _work: WorkBook = field(default_factory=WorkBook)
 
     def apply(self, event: Event, targets: Iterable[TargetFold]) -> None:
         """Fold in a fact about the machine."""
@@ -108,7 +69,7 @@ class MachineFold:
         book = self.gpus.get(e.index)
         if book is None or (None not in (book.found.uuid, e.uuid) and book.found.uuid != e.uuid):
             self.gpus[e.index] = GpuBook(e)  # devices are numbered anew when one of them is gone
-            self._work = {key: work for key, work in self._work.items() if key[1] != e.index}
+            self._work.forget(e.index)
         else:
             book.found, book.lost = e, None
 
@@ -124,25 +85,12 @@ class MachineFold:
                 book.memory = event
                 for target in self.users(book, targets):
                     self._grow(target, event.at)
-                    work = self._work.setdefault((target.id, event.index), _Work())
-                    if work.seen is None:  # from here on, not from the next read of the energy counter on
-                        work.seen = target.work_done()
+                    self._work.begin(target, event.index)
             case GpuLinkRead():
                 book.linked(event)
-                self._settle(book, event, targets)
-
-    def _settle(self, book: GpuBook, e: GpuLinkRead, targets: Iterable[TargetFold]) -> None:
-        """Set what was generated since the last read of the energy counter against what was spent in it."""
-        settled = book.energy.read(e.at, e.energy_j)
-        for target in self.users(book, targets):
-            work = self._work.setdefault((target.id, e.index), _Work())
-            before, work.seen = work.seen, target.work_done()
-            if settled and before is not None and work.seen[0] >= before[0]:
-                work.tokens += work.seen[0] - before[0]
-                if work.seen[1] is not None:
-                    most = max(work.accepted_most, before[1] or 0)
-                    work.accepted = (work.accepted or 0) + max(0, work.seen[1] - most)
-            work.accepted_most = max(work.accepted_most, work.seen[1] or 0)
+                settled = book.energy.read(event.at, event.energy_j)
+                for target in self.users(book, targets):
+                    self._work.settle(target, event.index, settled=settled)
 
     def _grow(self, target: TargetFold, at: float) -> None:
         """Sample the memory of a server's devices, once it has loaded its model."""
@@ -212,46 +160,17 @@ class MachineFold:
 
         Of a server that ended, it is of the devices that it used last.
         """
-        indexes = [use.gpu.index for use in uses] or sorted(i for who, i in self._work if who == target.id)
+        indexes = [use.gpu.index for use in uses] or self._work.devices(target.id)
         shares = [self._share(target.id, index) for index in indexes]
-        if not shares or any(share is None for share in shares):
-            return None
-        known = [share for share in shares if share is not None]
-        per_token = _sum_of([share.j_per_token for share in known])
-        rejected = _rejected_share(totals)
-        live_w = _sum_of([use.gpu.live_power_w for use in uses]) if target.server == "ready" else None
-        accepted = [share.accepted for share in known if share.accepted is not None]
-        return Energy(
-            decode_j=sum(share.decode_j for share in known),
-            prefill_j=_sum_of([share.prefill_j for share in known]),
-            tokens=max(share.tokens for share in known),
-            accepted=max(accepted) if accepted else None,
-            counted=all(share.counted for share in known),
-            j_per_token=per_token,
-            j_per_accepted=_sum_of([share.j_per_accepted for share in known]),
-            live_j_per_token=live_w / rates.tok_s if live_w is not None and rates.tok_s else None,
-            rejected_share=rejected,
-            rejected_j_per_token=rejected * per_token if rejected is not None and per_token is not None else None,
-        )
+        live_w = sum_if_known([use.gpu.live_power_w for use in uses]) if target.server == "ready" else None
+        return energy_of(shares, live_w, rates, totals)
 
-    def _share(self, target_id: str, index: int) -> _Share | None:
-        """What one device spent on one server; None before it was seen to decode."""
-        book, work = self.gpus[index], self._work.get((target_id, index))
-        decode_j = book.energy.joules.get((target_id, "decode"))
-        if work is None or decode_j is None:
-            return None
-        return _Share(
-            decode_j=decode_j,
-            prefill_j=book.energy.joules.get((target_id, "prefill")),
-            tokens=work.tokens,
-            accepted=work.accepted,
-            counted=book.energy.counted,
-            apart=book.energy.joules.get((target_id, "unknown"), 0.0) <= UNNAMED * decode_j,
-        )
+    def _share(self, target_id: str, index: int) -> Share | None:
+        return self._work.share(target_id, index, self.gpus[index].energy)
 
     def begin_anew(self) -> None:
         """Forget all sums, on the user's wish."""
-        self._work, self._views = {}, {}
+        self._work, self._views = WorkBook(), {}
         for book in self.gpus.values():
             book.begin_anew()
 
@@ -279,23 +198,10 @@ def _listed(book: GpuBook) -> list[int] | None:
     return None if processes is None else [pid for pid, _ in processes]
 
 
-def _sum_of(values: Sequence[float | None]) -> float | None:
-    """The sum; None when one of them is not known."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
-
-
 def own_bytes(target: TargetFold, memory: GpuMemoryRead | None) -> int | None:
     """A server's own memory on a device; None where the driver does not tell it."""
     processes = (memory.processes if memory is not None else None) or []
     return next((held for pid, held in processes if pid == target.pid), None)
-
-
-def _rejected_share(totals: Totals) -> float | None:
-    """Of the rows that the target verified in cycles, those of rejected draft tokens."""
-    if totals.drafted is None or totals.accepted is None or not totals.cycles:
-        return None
-    return (totals.drafted - totals.accepted) / (totals.drafted + totals.cycles)
 
 
 def _at_work(users: Sequence[TargetFold], phases: Sequence[Phase | None]) -> Iterator[Doing]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specscope.session.unknowns import number_said
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -31,7 +33,7 @@ def on_device(
     """Whether the target's layers lie on a device; None: nothing says so."""
     if has_device(usage, said) is False:
         return False
-    offloaded = said.get("layers_offloaded", {}).get("offloaded", "")
-    if offloaded.isdigit():
-        return int(offloaded) > 0
+    offloaded = number_said(said, "layers_offloaded", "offloaded")
+    if offloaded is not None:
+        return offloaded > 0
     return False if flags is not None and flags.gpu_layers == "0" else None

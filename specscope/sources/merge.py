@@ -17,6 +17,7 @@ from specscope.sources.llama_http import HttpSource
 from specscope.sources.llama_log import LogSource
 from specscope.sources.log_place import log_place_of
 from specscope.sources.process import ProcessSource, process_seen
+from specscope.sources.source import run_guarded
 from specscope.sources.stacks import StacksSource
 from specscope.sources.trace.source import TraceSource
 
@@ -154,16 +155,8 @@ class ServerWatch:
         old = self._tasks.pop(name, None)
         if old is not None:
             old.cancel()
-        run = self._guarded(name, source)
+        run = run_guarded(source, name, self._take, self._clock, self._target)
         self._tasks[name] = asyncio.create_task(run, name=f"specscope-{self._target}-{name}")
-
-    async def _guarded(self, name: str, source: Source) -> None:
-        """A mistake in one source is its loss, and not the end of the others."""
-        try:
-            await source.run(self._take)
-        except Exception as error:  # noqa: BLE001  whatever it was, it is told
-            reason = f"specscope failed: {type(error).__name__}: {error}"
-            self._take(SourceLost(at=self._clock.now(), target=self._target, source=name, reason=reason))
 
     async def _on_contact(self, props: PropsRead | None) -> bool | None:
         """The server is there, for the first time or again: put its process, log and files in place.

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from typing import Protocol, TypeAlias
 
-from specscope.events import Event
+from specscope.events import Event, SourceLost
 
 Emit: TypeAlias = Callable[[Event], None]
 """Takes one fact. Called on the event loop's thread only; never blocks, never raises."""
@@ -43,3 +43,12 @@ class Source(Protocol):
     async def run(self, emit: Emit) -> None:
         """Emit facts until cancelled."""
         ...
+
+
+async def run_guarded(source: Source, name: str, emit: Emit, clock: Clock, target: str) -> None:
+    """Run a source; a mistake in it is its loss, and not the end of the others."""
+    try:
+        await source.run(emit)
+    except Exception as error:  # noqa: BLE001  whatever it was, it is told
+        reason = f"specscope failed: {type(error).__name__}: {error}"
+        emit(SourceLost(at=clock.now(), target=target, source=name, reason=reason))

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
+from specscope.session.gpu_state import JUDGED_LEAST_S
 from specscope.views.figures import UNKNOWN, span
 
 if TYPE_CHECKING:
     from specscope.session.gpu_state import Gpu, GpuUse, HowKnown, Limit, Phase
     from specscope.session.state import Target
     from specscope.views.frame import Frame
-
-JUDGED_LEAST_S: Final = 3.0
-"""Busy time before limits are told of: about thirty readings."""
 
 WAITS_BELOW_PCT: Final = 80.0
 """Mean use below which a device whose clocks nothing limits is said to wait. (H200: 87 to 91 % while decoding plainly;

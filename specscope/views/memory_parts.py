@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.unknowns import sum_if_known
 from specscope.views.figures import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from specscope.session.memory.map_state import MapPart, MemoryMap, PartName, PartSource
     from specscope.session.state import Evidence
@@ -110,14 +111,18 @@ def groups_of(known: MemoryMap) -> list[Portion]:
             size = sum(part.bytes for part in parts)
             guessed = any(EVIDENCE[part.source] == "estimated" for part in parts)
             evidence: Evidence = "estimated" if guessed else "counted"
-            found.append(Portion(letter, name, place, size, size / whole, evidence, filled_of(parts)))
+            found.append(
+                Portion(
+                    letter,
+                    name,
+                    place,
+                    size,
+                    size / whole,
+                    evidence,
+                    sum_if_known([part.filled_bytes for part in parts]),
+                )
+            )
     return found
-
-
-def filled_of(parts: Sequence[MapPart]) -> int | None:
-    """What of some caches holds tokens; None where one of them does not tell."""
-    filled = [part.filled_bytes for part in parts]
-    return sum(b for b in filled if b is not None) if all(b is not None for b in filled) else None
 
 
 def own_bytes(parts: Iterable[MapPart]) -> int:

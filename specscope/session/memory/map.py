@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.session.memory.map_state import MapPart, MemoryMap
 from specscope.session.memory.state import KvLayout, WeightsSplit
+from specscope.session.unknowns import sum_if_known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,21 +24,6 @@ ODDS: Final = 0.01
 
 SLACK: Final = 1.02
 """What a process has beyond its parts; with the context they must not make up more than this of it."""
-
-OWN: Final = frozenset(
-    {
-        "target weights",
-        "drafter weights",
-        "projector",
-        "target KV",
-        "drafter KV",
-        "recurrent state",
-        "compute buffers",
-        "output buffers",
-        "CUDA context",
-    }
-)
-"""Parts of the server's own process."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,15 +66,15 @@ def device_map(told: Told) -> MemoryMap | None:
     if not told.on_devices:
         return None
     parts, missing = _own_parts(told, host=False)
-    process = _sum([use.process_bytes for use in told.uses])
+    process = sum_if_known([use.process_bytes for use in told.uses])
     context = told.context_bytes
     if context is not None and (process is None or sum(p.bytes for p in parts) + context <= SLACK * process):
         parts.append(MapPart("CUDA context", context, "log", "taken before anything was loaded"))
     else:  # not told; or more than there is room for: another process, since ended, held memory at the start
         missing.append("CUDA context")
     memories = [use.gpu.memory for use in told.uses]
-    used = _sum([m.used_bytes if m is not None else None for m in memories])
-    free = _sum([m.free_bytes if m is not None else None for m in memories])
+    used = sum_if_known([m.used_bytes if m is not None else None for m in memories])
+    free = sum_if_known([m.free_bytes if m is not None else None for m in memories])
     others = _others(told.uses) if process is not None else None  # else the server's own is among the listed ones
     explained = sum(part.bytes for part in parts)
     if process is not None:
@@ -107,7 +93,7 @@ def device_map(told: Told) -> MemoryMap | None:
         place="device",
         parts=tuple(parts),
         missing=tuple(missing),
-        total_bytes=_sum([use.gpu.found.memory_bytes for use in told.uses]),
+        total_bytes=sum_if_known([use.gpu.found.memory_bytes for use in told.uses]),
         used_bytes=used,
         free_bytes=free,
         process_bytes=process,
@@ -133,12 +119,6 @@ def host_map(told: Told) -> MemoryMap | None:
         process_bytes=told.rss_bytes,
         explained=explained / told.rss_bytes if told.rss_bytes else None,
     )
-
-
-def _sum(values: Sequence[int | None]) -> int | None:
-    """The sum; None when one of them is not told."""
-    known = [value for value in values if value is not None]
-    return sum(known) if known and len(known) == len(values) else None
 
 
 def _others(uses: Sequence[GpuUse]) -> int | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.views.widgets.panel import Panel
 
@@ -14,6 +14,25 @@ if TYPE_CHECKING:
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
+
+
+SCREENS: Final = (("1", "live"), ("2", "cycles"), ("3", "time"), ("4", "memory"))
+
+
+def keys_of_screen(own: str) -> tuple[tuple[str, str], ...]:
+    """The keys that work on a screen, without the one that shows it, in the order in which they matter."""
+    return (
+        ("q", "quit"),
+        ("space", "pause"),
+        *(screen for screen in SCREENS if screen[0] != own),
+        ("m", "mark"),
+        ("?", "help"),
+        ("r", "reset counts"),
+        ("[ ]", "servers"),
+        ("+ -", "pace"),
+        ("t", "theme"),
+        ("^p", "commands"),
+    )
 
 
 class Keys(Panel):

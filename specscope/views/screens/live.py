@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from specscope.views.panels.anatomy import Anatomy
 from specscope.views.panels.findings import Findings
 from specscope.views.panels.gpu import Gpu
 from specscope.views.panels.header import Header
-from specscope.views.panels.keys import Keys
+from specscope.views.panels.keys import Keys, keys_of_screen
 from specscope.views.panels.lengths import Lengths
 from specscope.views.panels.positions import Positions
 from specscope.views.panels.requests import Requests
@@ -24,21 +24,6 @@ if TYPE_CHECKING:
     from textual.geometry import Region
 
     from specscope.views.frame import Frame
-
-KEYS: Final = (
-    ("q", "quit"),
-    ("space", "pause"),
-    ("2", "cycles"),
-    ("3", "time"),
-    ("4", "memory"),
-    ("m", "mark"),
-    ("?", "help"),
-    ("r", "reset counts"),
-    ("[ ]", "servers"),
-    ("+ -", "pace"),
-    ("t", "theme"),
-    ("^p", "commands"),
-)
 
 
 class LiveScreen(PlannedScreen):
@@ -59,7 +44,7 @@ class LiveScreen(PlannedScreen):
                 "requests": Requests(),
                 "sources": Sources(),
                 "findings": Findings(),
-                "keys": Keys(KEYS),
+                "keys": Keys(keys_of_screen("1")),
             }
         )
 

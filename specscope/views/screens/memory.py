@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from specscope.views.panels.depth import Depth
 from specscope.views.panels.devices import Devices
 from specscope.views.panels.growth import Growth
 from specscope.views.panels.header import Header
-from specscope.views.panels.keys import Keys
+from specscope.views.panels.keys import Keys, keys_of_screen
 from specscope.views.panels.kv import Kv
 from specscope.views.panels.memory_map import MemoryMapPanel
 from specscope.views.panels.power import Power
@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from textual.geometry import Region
 
     from specscope.views.frame import Frame
-
-KEYS: Final = (
-    ("q", "quit"),
-    ("space", "pause"),
-    ("1", "live"),
-    ("2", "cycles"),
-    ("3", "time"),
-    ("m", "mark"),
-    ("?", "help"),
-    ("r", "reset counts"),
-    ("[ ]", "servers"),
-    ("+ -", "pace"),
-    ("t", "theme"),
-    ("^p", "commands"),
-)
 
 
 class MemoryScreen(PlannedScreen):
@@ -50,7 +35,7 @@ class MemoryScreen(PlannedScreen):
                 "power": Power(),
                 "depth": Depth(),
                 "devices": Devices(),
-                "keys": Keys(KEYS),
+                "keys": Keys(keys_of_screen("4")),
             }
         )
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from specscope.views.panels.copies import Copies
 from specscope.views.panels.header import Header
-from specscope.views.panels.keys import Keys
+from specscope.views.panels.keys import Keys, keys_of_screen
 from specscope.views.panels.paths import Paths
 from specscope.views.panels.stacks import Stacks
 from specscope.views.panels.stalls import Stalls
@@ -20,21 +20,6 @@ if TYPE_CHECKING:
     from textual.geometry import Region
 
     from specscope.views.frame import Frame
-
-KEYS: Final = (
-    ("q", "quit"),
-    ("space", "pause"),
-    ("1", "live"),
-    ("2", "cycles"),
-    ("4", "memory"),
-    ("m", "mark"),
-    ("?", "help"),
-    ("r", "reset counts"),
-    ("[ ]", "servers"),
-    ("+ -", "pace"),
-    ("t", "theme"),
-    ("^p", "commands"),
-)
 
 
 class TimingScreen(PlannedScreen):
@@ -51,7 +36,7 @@ class TimingScreen(PlannedScreen):
                 "paths": Paths(),
                 "stacks": Stacks(),
                 "would_show": WouldShow(),
-                "keys": Keys(KEYS),
+                "keys": Keys(keys_of_screen("3")),
             }
         )
 
