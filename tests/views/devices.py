@@ -17,7 +17,7 @@ from specscope.session.memory.map_state import Memory
 from specscope.session.state import SourceView
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from specscope.findings.rule import Finding
 
@@ -240,3 +240,7 @@ def odd(**found: Any) -> DeviceFeed:  # noqa: ANN401
     fields = {f: getattr(H200, f) for f in H200.__struct_fields__}
     one = gpu(ev.GpuFound(**{**fields, **found}))
     return h200(gpus=(GpuUse(one, "processes", 11_412 * MIB),))
+
+
+SCENES: tuple[Callable[[], DeviceFeed], ...] = (h200, small, two, lost, unsure, no_driver, by_cpu, jetson)
+"""Every kind of machine above."""

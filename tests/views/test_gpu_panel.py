@@ -25,16 +25,6 @@ if TYPE_CHECKING:
     from feeds import DeviceFeed
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
-SCENES: list[Callable[[], DeviceFeed]] = [
-    devices.h200,
-    devices.small,
-    devices.two,
-    devices.lost,
-    devices.unsure,
-    devices.no_driver,
-    devices.by_cpu,
-    devices.jetson,
-]
 
 
 def gpu_rows(shown: str) -> str:
@@ -238,7 +228,7 @@ async def test_a_device_without_a_map_shows_what_is_in_use() -> None:
         assert "O in use 11.8+" in text(pilot)
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("scene", devices.SCENES, ids=lambda s: s.__name__)
 async def test_any_size_is_drawn(scene: Callable[[], DeviceFeed]) -> None:
     async with running(scene(), size=(120, 40)) as pilot:
         for size in [(20, 5), (40, 12), (80, 24), (101, 30), (190, 50), (300, 90)]:

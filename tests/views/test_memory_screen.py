@@ -23,16 +23,6 @@ if TYPE_CHECKING:
     from textual.pilot import Pilot
 
 SIZES = [(80, 24), (120, 40), (200, 60)]
-SCENES: list[Callable[[], DeviceFeed]] = [
-    devices.h200,
-    devices.small,
-    devices.two,
-    devices.lost,
-    devices.unsure,
-    devices.no_driver,
-    devices.by_cpu,
-    devices.jetson,
-]
 MIB = devices.MIB
 
 
@@ -162,7 +152,7 @@ async def test_the_largest_parts_are_shown_where_not_all_fit() -> None:
         assert "parts make up" in shown
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("scene", devices.SCENES, ids=lambda s: s.__name__)
 def test_panels_do_not_overlap(scene: Callable[[], DeviceFeed]) -> None:
     session = scene().session()
     target = session.targets[0]
@@ -179,7 +169,7 @@ def test_panels_do_not_overlap(scene: Callable[[], DeviceFeed]) -> None:
                 assert region.bottom <= height, name
 
 
-@pytest.mark.parametrize("scene", SCENES, ids=lambda s: s.__name__)
+@pytest.mark.parametrize("scene", devices.SCENES, ids=lambda s: s.__name__)
 async def test_any_size_is_drawn(scene: Callable[[], DeviceFeed]) -> None:
     async with running(scene(), size=(120, 40)) as pilot:
         await fourth(pilot)
