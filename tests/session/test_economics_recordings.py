@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from replayed import folded
 
-from specscope.recording import Recording
 from specscope.session.economics.derive import recorded_run
-from specscope.session.fold import Fold
 
 if TYPE_CHECKING:
     from specscope.session.state import Target
 
-RECORDINGS = Path(__file__).parent.parent / "recordings"
-
 
 def seen(name: str, *runs: str) -> Target:
     recorded = tuple(recorded_run(seen(run), run) for run in runs)
-    fold = Fold()
-    for fact in Recording(RECORDINGS / f"{name}.jsonl.gz").events():
-        fold.apply(fact)
+    fold = folded(name)
     fold.targets["t0"].economics.runs = recorded
     return fold.view().targets[0]
 

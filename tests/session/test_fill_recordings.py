@@ -2,32 +2,34 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from itertools import takewhile
 from typing import TYPE_CHECKING
 
 import pytest
+from replayed import recording, replayed
 
-from specscope.recording import Recording
+from specscope.events import RequestLaunched
 from specscope.session.fold import Fold
 
 if TYPE_CHECKING:
     from specscope.session.state import Target
 
-RECORDINGS = Path(__file__).parent.parent / "recordings"
 MIB = 1 << 20
 ALLOWED = 0.02
 """Of the process's memory by the driver, the map may miss so much."""
 
 
-def replayed(name: str) -> list[Target]:
-    """The watched server before the first request, and at the end."""
+def before_requests(name: str) -> Target:
+    """The watched server up to its first request."""
     fold = Fold()
-    seen: list[Target] = []
-    for event in Recording(RECORDINGS / f"{name}.jsonl.gz").events():
-        if type(event).__name__ == "RequestLaunched" and not seen:
-            seen.append(fold.view().targets[0])
-        fold.apply(event)
-    return [*seen, fold.view().targets[0]]
+    for fact in takewhile(lambda fact: not isinstance(fact, RequestLaunched), recording(name).events()):
+        fold.apply(fact)
+    return fold.view().targets[0]
+
+
+def at_end(name: str) -> Target:
+    """The watched server at the recording's end."""
+    return replayed(name).targets[0]
 
 
 @pytest.mark.parametrize(
@@ -35,7 +37,7 @@ def replayed(name: str) -> list[Target]:
     [("h200_fill_plain", 17_674, 17_686, 14_336), ("h200_fill_dflash", 20_554, 20_614, 14_336 + 2_240)],
 )
 def test_the_map_explains_the_process_before_and_after(name: str, before_mib: int, after_mib: int, kv_mib: int) -> None:
-    before, after = replayed(name)
+    before, after = before_requests(name), at_end(name)
     for target, process_mib in ((before, before_mib), (after, after_mib)):
         memory = target.memory.device
         assert memory is not None
@@ -54,13 +56,13 @@ def test_the_map_explains_the_process_before_and_after(name: str, before_mib: in
     ],
 )
 def test_speed_by_depth_is_the_servers_own(name: str, told: dict[int, float]) -> None:
-    rows = {row.to_tokens: row.tok_s for row in replayed(name)[-1].by_depth}
+    rows = {row.to_tokens: row.tok_s for row in at_end(name).by_depth}
     assert rows == pytest.approx(told, rel=0.03)
 
 
 @pytest.mark.parametrize(("name", "smi_j"), [("h200_fill_plain", 3.116), ("h200_fill_dflash", 0.608)])
 def test_energy_is_near_what_nvidia_smi_gives(name: str, smi_j: float) -> None:
-    energy = replayed(name)[-1].energy
+    energy = at_end(name).energy
     assert energy is not None
     assert energy.tokens == 5 * 256
     assert energy.j_per_token == pytest.approx(smi_j, rel=0.08)

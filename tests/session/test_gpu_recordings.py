@@ -2,27 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING
-
 import pytest
+from replayed import replayed
 
 from specscope.findings.registry import diagnose
-from specscope.recording import Recording
-from specscope.session.fold import Fold
 from specscope.settings import Settings
-
-if TYPE_CHECKING:
-    from specscope.session.state import Session
-
-RECORDINGS = Path(__file__).parent.parent / "recordings"
-
-
-def replayed(name: str) -> Session:
-    fold = Fold()
-    for event in Recording(RECORDINGS / f"{name}.jsonl.gz").events():
-        fold.apply(event)
-    return fold.view()
 
 
 @pytest.mark.parametrize(

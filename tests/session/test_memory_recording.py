@@ -5,27 +5,20 @@ llama-server b11434, a 32-layer target of 4096 with a 5-layer DFlash drafter, co
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-
-from specscope.recording import Recording
-from specscope.session.fold import Fold
+from replayed import replayed
 
 if TYPE_CHECKING:
     from specscope.session.state import Target
 
-RECORDINGS = Path(__file__).parent.parent / "recordings"
 MIB = 1 << 20
 
 
 @pytest.fixture(scope="module")
 def target() -> Target:
-    fold = Fold()
-    for event in Recording(RECORDINGS / "h200_memory.jsonl.gz").events():
-        fold.apply(event)
-    return fold.view().targets[0]
+    return replayed("h200_memory").targets[0]
 
 
 def test_the_parts_make_up_the_process(target: Target) -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from feeds import StillFeed
+from replayed import recording
 from screens import painted
 
-from specscope.recording import Recording
 from specscope.settings import Settings
 from specscope.views.app import SpecscopeApp
 
@@ -18,15 +17,13 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
-RECORDINGS = Path(__file__).parent.parent / "recordings"
 SIZES = ((80, 24), (120, 40), (200, 60))
 AT_EVERY_SIZE = ("dflash", "polled", "two_slots")
 AT_ONE = ("ngram", "replay", "none", "speculation_off", "restart")
 
 
 def _app(name: str) -> SpecscopeApp:
-    recording = Recording(RECORDINGS / f"{name}.jsonl.gz")
-    return SpecscopeApp(StillFeed(list(recording.events())), Settings())
+    return SpecscopeApp(StillFeed(list(recording(name).events())), Settings())
 
 
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")

@@ -1,0 +1,32 @@
+"""The recordings that lie beside the tests, and what the fold makes of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from specscope.recording import Recording
+from specscope.session.fold import Fold
+
+if TYPE_CHECKING:
+    from specscope.session.state import Session
+
+RECORDINGS = Path(__file__).parent / "recordings"
+
+
+def recording(name: str) -> Recording:
+    """The recording of that name."""
+    return Recording(RECORDINGS / f"{name}.jsonl.gz")
+
+
+def folded(name: str) -> Fold:
+    """A fold that has taken in the whole recording."""
+    fold = Fold()
+    for fact in recording(name).events():
+        fold.apply(fact)
+    return fold
+
+
+def replayed(name: str) -> Session:
+    """The state at the recording's end."""
+    return folded(name).view()
