@@ -187,8 +187,6 @@ class HttpSource:
         verdict, props = await self.look()
         if verdict.state in MET:
             await self._meet(verdict.state, props)
-        elif verdict.state != "error":
-            self._met = False
         self.say(await self._with_children(verdict))
         if props is not None and (self._props is None or replace(props, at=self._props.at) != self._props):
             self._props = props
@@ -265,7 +263,12 @@ class HttpSource:
         self._held = verdict
 
     def say(self, verdict: Verdict) -> None:
-        """Report the server's state when it changed, and how its endpoints fare with it."""
+        """Report the server's state when it changed, and how its endpoints fare with it.
+
+        Whoever found it gone, the next contact meets it anew: another process may be there by then.
+        """
+        if verdict.state not in (*MET, "error"):
+            self._met = False
         if verdict == (self._state, self._detail):
             return
         self._state, self._detail = verdict

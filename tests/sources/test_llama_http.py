@@ -16,6 +16,7 @@ from http_watch import PATIENCE_S, pollers, watch
 
 from specscope import events as ev
 from specscope.sources import address, counters, http_get, llama_http, slot_poller, slot_polling
+from specscope.sources.answers import Verdict
 from specscope.sources.llama_http import HttpSource
 from specscope.sources.source import Clock
 
@@ -232,6 +233,23 @@ async def test_another_source_finds_its_place_although_the_key_is_wrong() -> Non
         async with watch(server.url, on_contact=on_contact) as watched:
             await watched.until_state("needs_key")
             assert met == [1]
+
+
+async def test_whoever_finds_the_server_gone_it_is_met_anew() -> None:
+    """Polling asks too whether it is there; another process may answer before the next contact does."""
+    met: list[int] = []
+
+    async def on_contact(_: ev.PropsRead | None) -> bool | None:
+        met.append(1)
+        return True
+
+    with FakeServer(Llama().routes()) as server:
+        source = HttpSource(server.url, Clock(), on_contact=on_contact)
+        for found in (Verdict("ready"), Verdict("down"), Verdict("hung"), Verdict("loading")):
+            await source.contact()
+            source.say(found)
+        await source.contact()
+    assert len(met) == 3, "at first, after down, and after loading; a server that hangs is there"
 
 
 # --- endpoints that are off or broken -------------------------------------------------------------------------
