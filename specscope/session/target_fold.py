@@ -56,7 +56,7 @@ class Epoch:
 
 @dataclass(eq=False)
 class TargetFold:
-    """The mutable state of one target."""
+    """The mutable state of one target. ``marks`` are the user's, the same for all targets."""
 
     id: str
     url: str | None = None
@@ -77,12 +77,15 @@ class TargetFold:
     stacks: ev.StacksSampled | None = None
     flags: ServerFlags | None = None
     models: dict[str, ev.ModelRead] = field(default_factory=dict["str", "ev.ModelRead"])
-    label: str | None = None
+    marks: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
     answered_at: float | None = None
     log_began_at: float | None = None
     memory: MemoryDeriver = field(default_factory=MemoryDeriver)
     economics: EconomicsDeriver = field(default_factory=EconomicsDeriver)
     _log_begins: bool = False
+
+    def __post_init__(self) -> None:
+        self.epoch.book.marks = self.marks
 
     # --- the server's life --------------------------------------------------------------------------------------
 
@@ -117,7 +120,7 @@ class TargetFold:
         self.number += 1
         self.restarts.append(at)
         self.epoch = Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch()
-        self.epoch.book.label = self.label
+        self.epoch.book.marks = self.marks
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.streams.follow(old.streams, lost=True)
         self.props = self.usage = self.stacks = None
@@ -127,7 +130,7 @@ class TargetFold:
         """Forget all counts on the user's wish; slots and what the log said stay known."""
         old = self.epoch
         self.epoch = Epoch(said=old.said, buffers=old.buffers)
-        self.epoch.book.label = self.label
+        self.epoch.book.marks = self.marks
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params
@@ -272,10 +275,6 @@ class TargetFold:
         if not book.current:
             return "idle"
         return "decode" if any(r.tally.steps or r.decoded for r in book.current.values()) else None
-
-    def marked(self, label: str) -> None:
-        """The user's name for what follows."""
-        self.label = self.epoch.book.label = label or None
 
 
 def _went_back(before: ev.CountersRead, now: ev.CountersRead) -> bool:

@@ -59,7 +59,7 @@ class EconomicsDeriver:
         economics = _Deriver(target, fold, self.runs, self._plain).economics()
         plain_ms = economics.plain.ms if economics.plain is not None else None
         if changed or plain_ms != self._regimes[0]:
-            self._regimes = (plain_ms, self.regimes.view(ended, plain_ms))
+            self._regimes = (plain_ms, self.regimes.view(ended, book.dropped, plain_ms))
         if changed:
             self._prefill = prefill(ended, self.runs, drafts=drafts)
         self._ended, self._beside = rows, beside
