@@ -1,0 +1,61 @@
+"""What speculation gains and which width is best, in one row: each half with its mark and its basis."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.session.economics.words import next_run, speedup_told, width_told
+from specscope.views.figures import MARKS
+
+if TYPE_CHECKING:
+    from specscope.session.economics.state import Economics
+    from specscope.session.economics.words import Told
+    from specscope.session.state import Target
+    from specscope.views.ink import Ink
+    from specscope.views.widgets.line import Line
+
+GAP: Final = "   "
+
+
+def told_of(economics: Economics) -> list[Told]:
+    """What is to be said: of the speed, and of the width."""
+    return [told for told in (speedup_told(economics), width_told(economics)) if told is not None]
+
+
+def gains(target: Target, ink: Ink, width: int) -> list[Line]:
+    """The row in the longest form that fits; no row where nothing can be judged: a server that does not draft."""
+    told = told_of(target.economics)
+    if not told:
+        return []
+    for form, advised in ((0, True), (0, False), (1, False), (2, False)):
+        line = _row(told, target.economics if advised else None, ink, form)
+        if line.cells <= width:
+            return [line]
+    return [_row(told[:1], None, ink, 2)]
+
+
+def _row(told: list[Told], advised: Economics | None, ink: Ink, form: int) -> Line:
+    line = ink.line()
+    for number, half in enumerate(told):
+        line.add(GAP if number else " ", ink.text)
+        half_row(line, half, ink, form)
+    if advised is not None and advised.try_next is not None:
+        what, command = next_run(advised.try_next)
+        line.add(f"{GAP}try {what}: {command}", ink.muted)
+    return line
+
+
+def half_row(line: Line, told: Told, ink: Ink, form: int = 0) -> Line:
+    """``4.7x plain decode~ (17.98 tok/s recorded)``: what is said, its mark, its basis.
+
+    Args:
+        line: to write on.
+        told: what is said.
+        ink: to write with.
+        form: 0 is the longest; of one that has not so many, the shortest.
+    """
+    said, basis = told.forms[min(form, len(told.forms) - 1)]
+    line.add(said, ink.warn if told.loud else ink.strong if told.verdict else ink.muted)
+    if told.verdict:
+        line.add(MARKS["estimated"], ink.evidence("estimated"))
+    return line.add(f" ({basis})" if basis else "", ink.muted)
