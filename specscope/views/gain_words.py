@@ -1,14 +1,16 @@
-"""What speculation gains and which width is best, in one row: each half with its mark and its basis."""
+"""What speculation gains and which width is best, in words: each half with its mark and its basis."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.words import next_run, speedup_told, width_told
+from specscope.session.economics.words import is_figure, next_run, speed, speedup_told, width_told
 from specscope.views.figures import MARKS
 
 if TYPE_CHECKING:
-    from specscope.session.economics.state import Economics
+    from collections.abc import Collection, Sequence
+
+    from specscope.session.economics.state import Economics, WidthPoint
     from specscope.session.economics.words import Told
     from specscope.session.state import Target
     from specscope.views.ink import Ink
@@ -59,3 +61,23 @@ def half_row(line: Line, told: Told, ink: Ink, form: int = 0) -> Line:
     if told.verdict:
         line.add(MARKS["estimated"], ink.evidence("estimated"))
     return line.add(f" ({basis})" if basis else "", ink.muted)
+
+
+def speed_words(point: WidthPoint, *, intervals: bool = True) -> str:
+    """``495 (465 to 525)``; of a width that was not seen only the interval."""
+    if point.tok_s is None:
+        return "not known"
+    low, high = speed(point.tok_s.low), speed(point.tok_s.high)
+    if not is_figure(point):
+        return f"{low} to {high}"
+    return f"{speed(point.tok_s.value)} ({low} to {high})" if intervals else speed(point.tok_s.value)
+
+
+def thinned(points: Sequence[WidthPoint], most: int, keep: Collection[int | None]) -> list[WidthPoint]:
+    """At most so many points in their order, evenly; those to keep are always among them."""
+    if len(points) <= most:
+        return list(points)
+    others = [p for p in points if p.n_max not in keep]
+    room = max(0, most - (len(points) - len(others)))
+    chosen = {others[round(i * (len(others) - 1) / max(1, room - 1))].n_max for i in range(min(room, len(others)))}
+    return [p for p in points if p.n_max in chosen or p.n_max in keep]

@@ -19,8 +19,8 @@ PLAIN_RUN: Final = "specscope recipe plain"
 HOW: Final[dict[CostHow | PlainHow, str]] = {
     "seen": "seen",
     "recorded": "recorded",
-    "between": "between widths seen",
-    "suggested": "across the step at 8 rows",
+    "between": "not seen, between others",
+    "suggested": "not seen, across 8 rows",
     "this run": "seen here",
     "fit": "from cycle times",
     "floor": "memory bandwidth",

@@ -1,4 +1,4 @@
-"""Speed by draft width: what today's gives, what another would, and what is not known. Absent before that is asked."""
+"""Speed by draft width: what today's gives, what another would, and what is not known."""
 
 from __future__ import annotations
 
@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from specscope.session.economics.words import is_figure, next_run, speed, width_name
 from specscope.views.figures import MARKS
 from specscope.views.gain_keys import economics_key
+from specscope.views.gain_words import speed_words, thinned
 from specscope.views.widgets.bars import LEAST_PITCH, Column, column_chart
 from specscope.views.widgets.flow import flow
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-
     from textual.strip import Strip
 
     from specscope.session.economics.state import Economics, WidthPoint
@@ -28,7 +27,10 @@ LEAST_ROWS: Final = 6
 ADVICE_FROM: Final = 8
 """From so many rows on, what to try is said here too, in at most two rows; it stands in the verdict anyhow."""
 
-OFF_FITS: Final = 4
+TITLE: Final = 18
+"""Cells of the title around what it says."""
+
+OFF_FITS: Final = 3.5
 """Cells from one column to the next where ``off`` can stand under one; else it is 0."""
 
 HEADROOM: Final = 1.08
@@ -36,7 +38,10 @@ HEADROOM: Final = 1.08
 
 
 class Widths(Panel):
-    """A column per draft width: solid as far as is sure, faint as far as is possible, ``?`` where nothing is known."""
+    """A column per draft width: solid to the lower end of its interval, faint to the upper one.
+
+    Of a width that was not seen only the lower end is drawn, with ``?`` on it: a seen one near by would tell more.
+    """
 
     CALM_S: ClassVar[float] = 0.9
 
@@ -50,7 +55,7 @@ class Widths(Panel):
             return []
         economics = frame.target.economics
         foot = _foot(economics, ink, width, advice=height >= ADVICE_FROM)
-        title = ink.rule("speed by draft width", width, _said(width))
+        title = ink.rule("speed by width", width, _said(width))
         return [title, *chart(economics, ink, width - 1, height - 1 - len(foot)), *foot]
 
 
@@ -63,8 +68,9 @@ def charted(frame: Frame) -> int:
 
 def _said(width: int) -> str:
     mark = MARKS["estimated"]
-    long = f"tok/s{mark} of a slot: █ at least ░ at most ? not known"
-    return long if len(long) + 26 <= width else f"tok/s{mark} █ at least ░ at most"
+    said = "█ at least ░ at most ? not seen"
+    long = f"tok/s{mark} of one slot: {said}"
+    return long if len(long) + TITLE <= width else f"tok/s{mark} {said}"
 
 
 def chart(economics: Economics, ink: Ink, width: int, height: int) -> list[Line | Strip]:
@@ -79,9 +85,9 @@ def chart(economics: Economics, ink: Ink, width: int, height: int) -> list[Line 
             label=str(p.n_max or off),
             share=p.tok_s.low / top if p.tok_s is not None else 0.0,
             number=_number(p),
-            ghost=p.tok_s.high / top if p.tok_s is not None else None,
+            ghost=p.tok_s.high / top if p.tok_s is not None and is_figure(p) else None,
             label_style=ink.badge if p.n_max == today else ink.strong if p.n_max == best else None,
-            unknown=p.tok_s is None,
+            open=not is_figure(p),
         )
         for p in points
     ]
@@ -90,7 +96,7 @@ def chart(economics: Economics, ink: Ink, width: int, height: int) -> list[Line 
 
 def _number(point: WidthPoint) -> str:
     if point.tok_s is None or not is_figure(point):
-        return "?"
+        return ""
     return speed(point.tok_s.value).replace(",", "")
 
 
@@ -99,16 +105,6 @@ def _reach(point: WidthPoint) -> float:
     if point.tok_s is None:
         return 0.0
     return point.tok_s.high if is_figure(point) else point.tok_s.low
-
-
-def thinned(points: Sequence[WidthPoint], most: int, keep: Collection[int | None]) -> list[WidthPoint]:
-    """At most so many points in their order, evenly; those to keep are always among them."""
-    if len(points) <= most:
-        return list(points)
-    others = [p for p in points if p.n_max not in keep]
-    room = max(0, most - (len(points) - len(others)))
-    chosen = {others[round(i * (len(others) - 1) / max(1, room - 1))].n_max for i in range(min(room, len(others)))}
-    return [p for p in points if p.n_max in chosen or p.n_max in keep]
 
 
 def _foot(economics: Economics, ink: Ink, width: int, *, advice: bool) -> list[Line]:
@@ -142,13 +138,3 @@ def _phrases(economics: Economics, ink: Ink, *, intervals: bool) -> list[Line]:
 
 def _phrase(label: str, point: WidthPoint, ink: Ink, *, intervals: bool) -> Line:
     return ink.line().add(label, ink.muted).add(speed_words(point, intervals=intervals), ink.text)
-
-
-def speed_words(point: WidthPoint, *, intervals: bool = True) -> str:
-    """``495 (465 to 525)``; of a width that was not seen only the interval."""
-    if point.tok_s is None:
-        return "not known"
-    low, high = speed(point.tok_s.low), speed(point.tok_s.high)
-    if not is_figure(point):
-        return f"{low} to {high}"
-    return f"{speed(point.tok_s.value)} ({low} to {high})" if intervals else speed(point.tok_s.value)

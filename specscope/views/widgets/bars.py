@@ -45,7 +45,7 @@ class Column:
         number: above the column.
         ghost: a second, larger height drawn faintly behind it.
         label_style: of the label; None: as the others.
-        unknown: nothing is known of its height: a question mark stands at its foot.
+        open: it may be higher, by how much is not known: a question mark stands on it.
     """
 
     label: str
@@ -53,7 +53,7 @@ class Column:
     number: str
     ghost: float | None = None
     label_style: Style | None = None
-    unknown: bool = False
+    open: bool = False
 
 
 def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line | Strip]:
@@ -80,14 +80,12 @@ def _bars(columns: Sequence[Column], starts: Sequence[int], thick: int, height: 
     for row in reversed(range(height)):
         text = codes = ""
         for column, start in zip(columns, starts, strict=True):
-            if column.unknown:
-                text = text.ljust(start) + ("?" if not row else " ").center(thick)
-                codes = codes.ljust(start, "n") + "u" * thick
-                continue
             solid = _level(column.share, height, row)
             ghost = column.ghost is not None and not solid and _level(column.ghost, height, row)
-            text = text.ljust(start) + ("░" if ghost else RISING[solid]) * thick
-            codes = codes.ljust(start, "n") + ("b" if solid else "g" if ghost else "n") * thick
+            on_top = column.open and not solid and (not row or _level(column.share, height, row - 1))
+            cells = "?".center(thick) if on_top else ("░" if ghost else RISING[solid]) * thick
+            text = text.ljust(start) + cells
+            codes = codes.ljust(start, "n") + ("u" if on_top else "b" if solid else "g" if ghost else "n") * thick
         rows.append(Strip(runs(text, codes, styles), len(text)))
     return rows
 
