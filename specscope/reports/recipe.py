@@ -118,14 +118,15 @@ class Recipe:
 
     def _arguments(self, arguments: Sequence[str]) -> rewrite.Rewritten:
         """The other run's arguments: a key in them comes from the environment, the log goes to a file of its own."""
-        made = rewrite.without(arguments, lambda name: name == "--api-key" or (not self.width and _unwanted(name)))
+        keyless = rewrite.without(arguments, lambda name: name == "--api-key").arguments
+        made = rewrite.without(keyless, lambda name: not self.width and _unwanted(name))
         kept = made.arguments
         flags = self.target.flags
         if flags is not None and self.width:
             kept = rewrite.with_width(kept, flags, self.target.config.types or flags.spec_types, self.width)
         if flags is not None and flags.log_file is not None:
             kept = rewrite.with_value(kept, "--log-file", f"{flags.log_file}.{self.name.partition('.')[0]}")
-        return rewrite.Rewritten(kept, [words for words in made.left_out if words[0] != "--api-key"])
+        return rewrite.Rewritten(kept, made.left_out)
 
     def _unset(self, process: ProcessSeen) -> list[str]:
         """The variables that would draft: without them in the command, a shell's own would do."""
