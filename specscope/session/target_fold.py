@@ -168,8 +168,12 @@ class TargetFold:
             self.epoch.buffers.reset()
             self.log_began_at = e.at
         self._log_begins = begins
-        said.pop(e.code, None)
+        before = said.pop(e.code, None)
         said[e.code] = e.fields
+        if e.code == "implementation_added" and before is not None:
+            said[e.code] = {"type": _listed(before.get("type", ""), e.fields.get("type", ""))}
+        if e.code == "model_loading":
+            said.pop("implementation_added", None)  # a server that wakes up adds its methods again
         if e.code == "sleeping":
             self.epoch.buffers.reset()
         if e.code == "request_cancelled":
@@ -275,6 +279,11 @@ class TargetFold:
         if not book.current:
             return "idle"
         return "decode" if any(r.tally.steps or r.decoded for r in book.current.values()) else None
+
+
+def _listed(before: str, more: str) -> str:
+    """Methods as /slots lists them, with one more; each is added by a line of its own, in the order of asking."""
+    return ",".join(dict.fromkeys([*before.split(","), more]))
 
 
 def _went_back(before: ev.CountersRead, now: ev.CountersRead) -> bool:
