@@ -9,6 +9,7 @@ from specscope.reports.gpu_text import gpu_lines
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding, Rule
+    from specscope.session.economics.method_state import MethodRow
     from specscope.session.state import Evidence, Session, Target
     from specscope.session.turn_state import CopyRow
 
@@ -53,6 +54,7 @@ def _target(target: Target) -> list[str]:
             f"tau {_number(totals.tau)}, tau_draft {_number(totals.tau_draft)}"
         )
         lines.append(f"  {referee_sentence(target)}")
+    lines += _methods(target)
     lines += _turns(target)
     lines += gpu_lines(target)
     finished = [r for r in target.requests if r.ended_at is not None]
@@ -63,6 +65,35 @@ def _target(target: Target) -> list[str]:
     if target.restarts:
         lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
     return lines
+
+
+def _methods(target: Target) -> list[str]:
+    """Two lines for each drafting method, where there are several: what it did, and what it gains."""
+    rows = target.by_method if len(target.by_method) > 1 else ()
+    return [line for row in rows for line in (f"  {_method(row)}", f"    {_gained(row)}")]
+
+
+def _method(row: MethodRow) -> str:
+    mark = MARKS[row.evidence]
+    words = [
+        f"{row.name}: {_count(row.cycles)} cycles{mark}",
+        f"accepted {row.accepted:,} of {row.drafted:,}{mark} ({_percent(row.acceptance)})",
+        f"{_number(row.tau_draft)} tokens a cycle",
+    ]
+    times = {"draft": row.draft_ms, "cycle": row.cycle_ms.value if row.cycle_ms is not None else None}
+    words += [f"{name} {_number(ms)} ms" for name, ms in times.items() if ms is not None]
+    return ", ".join(words)
+
+
+def _gained(row: MethodRow) -> str:
+    gain, speed, without = row.gain_pct, row.tok_s, row.without_tok_s
+    if gain is None or speed is None or without is None:
+        return f"gain unknown: {row.collecting}"
+    whole = f", the server {row.server_gain_pct.value:+.0f} %" if row.server_gain_pct is not None else ""
+    return (
+        f"{speed.value:,.0f} tok/s instead of {without.value:,.0f}{MARKS['estimated']}: {gain.value:+.0f} % "
+        f"({gain.low:+.0f} to {gain.high:+.0f}){whole} ({row.basis})"
+    )
 
 
 def _turns(target: Target) -> list[str]:

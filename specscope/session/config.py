@@ -51,7 +51,7 @@ def _types(
 ) -> tuple[tuple[str, ...] | None, str | None]:
     """Methods in force. /props always says none, so it is not asked (llama.cpp b11434).
 
-    At -lv 4 the log names each method that the server adds (DFlash and DSpark at its default verbosity too, so that they
+    At -lv 4 the log names each method that the server adds (DFlash and DSpark at its default verbosity too, so that one
     need not be all); what it detects by itself it says at any.
     """
     listed: Json = (slots.last_params or {}).get("speculative.types")

@@ -11,6 +11,7 @@ from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.economics.derive import EconomicsDeriver
+from specscope.session.economics.turn_times import TABLE
 from specscope.session.estimate import StatisticsBook
 from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook
@@ -188,9 +189,12 @@ class TargetFold:
     def _refresh(self) -> None:
         """A polled step wider than any draft can be holds two cycles: keep the book's limit current."""
         config = self.config()
-        only_drafts = bool(config.types) and all(t.startswith("draft-") for t in config.types or ())
+        types = config.types or ()
+        tables = [t for t in types if t.startswith(TABLE)]
+        only_drafts = bool(types) and all(t.startswith("draft-") for t in types)
         self.epoch.book.width_limit = config.n_max_effective if only_drafts else None
-        self.epoch.book.costs.sparse = any(t.startswith("ngram") for t in config.types or ())
+        self.epoch.book.costs.sparse = bool(tables) or len(types) > 1
+        self.epoch.traced.times.drafter_alone = 0 < len(tables) < len(types)
 
     def config(self) -> Config:
         """The effective configuration."""

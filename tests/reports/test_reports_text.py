@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
+from methods_bench import DRAFTER, Server
 from simulated import Load, Work
 
 from specscope import events as ev
@@ -91,6 +92,18 @@ def test_what_is_estimated_of_a_turn_is_marked_so() -> None:
     assert "a turn of 13.0 ms~: draft 3.4, other 9.6 (turn of 13.0 ms from the time between steps; " in text
     assert "chosen on: draft host, target unknown~" in text
     assert "copies" not in text
+
+
+def test_several_methods_have_two_lines_each_and_one_has_none() -> None:
+    counts = "  ngram-map-k4v: 705 cycles·, accepted 3,442 of 5,576· (61.7%), 5.88 tokens a cycle, "
+    table = f"{counts}draft 0.03 ms, cycle 9.17 ms"
+    gain = "    642 tok/s instead of 345~: +86 % (+76 to +97), the server +26 % (705 cycles of ngram-map-k4v against"
+    lines = words(*Server().begin(), *Server().facts()).splitlines()
+    assert table in lines
+    assert lines[lines.index(table) + 1].startswith(gain)
+    assert "    gain unknown: plain decoding has not been measured" in lines
+    alone = Server((DRAFTER,), requests=2)
+    assert "gain" not in words(*alone.begin(), *alone.facts())
 
 
 def test_restarts_are_mentioned() -> None:
