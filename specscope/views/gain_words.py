@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.words import is_figure, next_run, speed, speedup_told, width_told
+from specscope.session.economics.words import is_figure, next_run, speed, told_of
 from specscope.views.figures import MARKS
 
 if TYPE_CHECKING:
@@ -19,14 +19,9 @@ if TYPE_CHECKING:
 GAP: Final = "   "
 
 
-def told_of(economics: Economics) -> list[Told]:
-    """What is to be said: of the speed, and of the width."""
-    return [told for told in (speedup_told(economics), width_told(economics)) if told is not None]
-
-
 def gains(target: Target, ink: Ink, width: int) -> list[Line]:
     """The row in the longest form that fits; no row where nothing can be judged: a server that does not draft."""
-    told = told_of(target.economics)
+    told = told_of(target)
     if not told:
         return []
     for form, advised in ((0, True), (0, False), (1, False), (2, False)):

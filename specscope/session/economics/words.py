@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from specscope.session.economics.state import CostHow, Economics, PlainHow, PlainTime, Regime, TryNext, WidthPoint
+    from specscope.session.state import Target
 
 TEN: Final = 10.0
 TWO: Final = 2.0
@@ -56,6 +57,13 @@ def speed(value: float) -> str:
 def plain_words(plain: PlainTime) -> str:
     """``17.98 tok/s recorded``."""
     return f"{speed(1000 / plain.ms)} tok/s {HOW[plain.how]}"
+
+
+def told_of(target: Target) -> list[Told]:
+    """What is to be said: of the speed, and of the width; nothing of a server of which no draft is known."""
+    if not target.config.types and not target.totals.cycles:
+        return []
+    return [told for told in (speedup_told(target.economics), width_told(target.economics)) if told is not None]
 
 
 def speedup_told(economics: Economics) -> Told | None:

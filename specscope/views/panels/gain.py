@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
-from specscope.session.economics.words import next_run, plain_words
+from specscope.session.economics.words import next_run, plain_words, told_of
 from specscope.views.figures import MARKS
 from specscope.views.gain_keys import economics_key
-from specscope.views.gain_words import half_row, told_of
+from specscope.views.gain_words import half_row
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from specscope.session.economics.state import Economics, Span
+    from specscope.session.state import Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
@@ -54,11 +55,11 @@ class Gain(Panel):
         if frame.target is None:
             return []
         economics = frame.target.economics
-        if not is_told(economics):
+        if not told_of(frame.target) and economics.plain is None:
             rule = ink.rule("what speculation gains", width)
-            return [rule, ink.line().add(" nothing is known of it: this server drafts nothing", ink.muted)]
+            return [rule, ink.line().add(" nothing is known of it: no draft was seen", ink.muted)]
         rows: list[Line | Strip] = [ink.rule("what speculation gains", width, _where(economics))]
-        rows += _verdict(economics, ink, width)
+        rows += _verdict(frame.target, ink, width)
         for label, text in _facts(economics):
             for number, part in enumerate(_parts(text, width)):
                 name = "" if number else label
@@ -66,14 +67,9 @@ class Gain(Panel):
         return rows[:height]
 
 
-def is_told(economics: Economics) -> bool:
-    """Whether anything is known of it."""
-    return bool(told_of(economics)) or economics.plain is not None
-
-
-def rows_wanted(economics: Economics, width: int) -> int:
+def rows_wanted(target: Target, width: int) -> int:
     """How many rows show everything."""
-    return 1 + len(told_of(economics)) + sum(len(_parts(text, width)) for _, text in _facts(economics))
+    return 1 + len(told_of(target)) + sum(len(_parts(text, width)) for _, text in _facts(target.economics))
 
 
 def _parts(text: str, width: int) -> list[str]:
@@ -86,8 +82,8 @@ def _where(economics: Economics) -> str:
     return words + (f", at {economics.depth:,.0f} resident tokens" if economics.depth is not None else "")
 
 
-def _verdict(economics: Economics, ink: Ink, width: int) -> Iterator[Line]:
-    for half in told_of(economics):
+def _verdict(target: Target, ink: Ink, width: int) -> Iterator[Line]:
+    for half in told_of(target):
         lines = [half_row(ink.line().add(" ", ink.text), half, ink, form) for form in range(len(half.forms))]
         yield next((line for line in lines if line.cells <= width), lines[-1])
 
