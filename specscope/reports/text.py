@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.reports.gpu_text import gpu_lines
-from specscope.session.economics.words import factor, kinds, told_of
+from specscope.session.economics.words import evidence_of, factor, kinds, told_of
 
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
@@ -101,7 +101,7 @@ def _gained(row: MethodRow) -> str:
 
 def _gains(target: Target) -> list[str]:
     """What speculation gains and which width is best, each with its basis; and the regimes where there are several."""
-    mark, told, several = MARKS["estimated"], told_of(target), kinds(target.regimes)
+    mark, told, several = MARKS[evidence_of(target)], told_of(target), kinds(target.regimes)
     halves = [
         half.forms[0][0] + (mark if half.verdict else "") + (f" ({half.forms[0][1]})" if half.forms[0][1] else "")
         for half in told

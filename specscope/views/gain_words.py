@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.words import is_figure, next_run, speed, told_of
+from specscope.session.economics.words import evidence_of, is_figure, next_run, speed, told_of
 from specscope.views.figures import MARKS
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from specscope.session.economics.state import Economics, WidthPoint
+    from specscope.session.economics.state import WidthPoint
     from specscope.session.economics.words import Told
-    from specscope.session.state import Target
+    from specscope.session.state import Evidence, Target
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
 
@@ -25,36 +25,34 @@ def gains(target: Target, ink: Ink, width: int) -> list[Line]:
     if not told:
         return []
     for form, advised in ((0, True), (0, False), (1, False), (2, False)):
-        line = _row(told, target.economics if advised else None, ink, form)
+        line = _row(told, target, ink, form, advised=advised)
         if line.cells <= width:
             return [line]
-    return [_row(told[:1], None, ink, 2)]
+    return [_row(told[:1], target, ink, 2, advised=False)]
 
 
-def _row(told: list[Told], advised: Economics | None, ink: Ink, form: int) -> Line:
-    line = ink.line()
+def _row(told: list[Told], target: Target, ink: Ink, form: int, *, advised: bool) -> Line:
+    line, run = ink.line(), target.economics.try_next
     for number, half in enumerate(told):
         line.add(GAP if number else " ", ink.text)
-        half_row(line, half, ink, form)
-    if advised is not None and advised.try_next is not None:
-        what, command = next_run(advised.try_next)
-        line.add(f"{GAP}try {what}: {command}", ink.muted)
-    return line
+        half_row(line, half, evidence_of(target), ink, form)
+    return line.add(f"{GAP}how: {next_run(run)[1]}", ink.muted) if advised and run is not None else line
 
 
-def half_row(line: Line, told: Told, ink: Ink, form: int = 0) -> Line:
+def half_row(line: Line, told: Told, evidence: Evidence, ink: Ink, form: int = 0) -> Line:
     """``4.7x plain decode~ (17.98 tok/s recorded)``: what is said, its mark, its basis.
 
     Args:
         line: to write on.
         told: what is said.
+        evidence: how a figure in it is known.
         ink: to write with.
         form: 0 is the longest; of one that has not so many, the shortest.
     """
     said, basis = told.forms[min(form, len(told.forms) - 1)]
     line.add(said, ink.warn if told.loud else ink.strong if told.verdict else ink.muted)
     if told.verdict:
-        line.add(MARKS["estimated"], ink.evidence("estimated"))
+        line.add(MARKS[evidence], ink.evidence(evidence))
     return line.add(f" ({basis})" if basis else "", ink.muted)
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from specscope.session.economics.state import CostHow, Economics, PlainHow, PlainTime, Regime, TryNext, WidthPoint
-    from specscope.session.state import Target
+    from specscope.session.state import Evidence, Target
 
 TEN: Final = 10.0
 TWO: Final = 2.0
@@ -64,6 +64,11 @@ def told_of(target: Target) -> list[Told]:
     if not target.config.types and not target.totals.cycles:
         return []
     return [told for told in (speedup_told(target.economics), width_told(target.economics)) if told is not None]
+
+
+def evidence_of(target: Target) -> Evidence:
+    """How the verdict is known: worked out, or of cycles that are not those that the server counted."""
+    return "parted" if target.cycle_evidence == "parted" else "estimated"
 
 
 def speedup_told(economics: Economics) -> Told | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
-from specscope.session.economics.words import next_run, plain_words, told_of
+from specscope.session.economics.words import evidence_of, next_run, plain_words, told_of
 from specscope.views.figures import MARKS
 from specscope.views.gain_keys import economics_key
 from specscope.views.gain_words import half_row
@@ -47,8 +47,8 @@ class Gain(Panel):
     CALM_S: ClassVar[float] = 0.9
 
     def watched(self, frame: Frame) -> object:
-        """The economics."""
-        return economics_key(frame)
+        """The economics, and whether the cycles are those that the server counted."""
+        return economics_key(frame), frame.target and frame.target.cycle_evidence
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """The rows that fit."""
@@ -84,7 +84,8 @@ def _where(economics: Economics) -> str:
 
 def _verdict(target: Target, ink: Ink, width: int) -> Iterator[Line]:
     for half in told_of(target):
-        lines = [half_row(ink.line().add(" ", ink.text), half, ink, form) for form in range(len(half.forms))]
+        evidence = evidence_of(target)
+        lines = [half_row(ink.line().add(" ", ink.text), half, evidence, ink, form) for form in range(len(half.forms))]
         yield next((line for line in lines if line.cells <= width), lines[-1])
 
 
