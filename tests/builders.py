@@ -117,11 +117,10 @@ def sampled(at: float = 9.0, *, polls: int, steps: int) -> ev.PollSampled:
 
 
 def statistics(
-    at: float, drafts: int, generate_ms: float | None, *, method: str = "draft-dflash"
+    at: float, drafts: int, generate_ms: float | None, *, method: str = "draft-dflash", **fields: object
 ) -> ev.StatisticsLogged:
-    return ev.StatisticsLogged(
-        at=T0 + at, method=method, drafts=drafts, drafts_accepted=0, drafted=0, accepted=0, generate_ms=generate_ms
-    )
+    fields = {"drafts_accepted": 0, "drafted": 0, "accepted": 0} | fields
+    return ev.StatisticsLogged(at=T0 + at, method=method, drafts=drafts, generate_ms=generate_ms, **fields)
 
 
 def usage(at: float = 5.0, *, threads: list[tuple[str, float]], cpu_pct: float | None = None) -> ev.ProcessSampled:
@@ -209,6 +208,11 @@ def seen(*facts: ev.Event) -> Target:
     """The one target's state after all facts."""
     (target,) = fold(*facts).view().targets
     return target
+
+
+def by_method(target: Target) -> tuple[tuple[object, ...], ...]:
+    """(method, cycles, drafted, accepted) of each row."""
+    return tuple((row.name, row.cycles, row.drafted, row.accepted) for row in target.by_method)
 
 
 def of_log(cycles: Iterable[tuple[int, int]], *, slot: int = 0, task: int = 1, at: float = 1.0) -> list[ev.Event]:

@@ -97,6 +97,8 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         begin_ms=0.1,
         generate_ms=2.5,
         accept_ms=0.2,
+        calls=14,
+        verified=12,
     ),
     ev.LogSaid(at=_AT, target="t1", code="build", fields={"number": "11434"}),
     ev.BufferLogged(at=_AT, target="t1", device="CUDA0", kind="KV", bytes=5120 << 20, model="target"),

@@ -29,7 +29,10 @@ def run(args: Namespace) -> int:
     """Print the findings; exit 1 when one is at or above ``--fail-on``."""
     settings = settings_of(args)
     target = resolve(args.target, args.pid, settings.url)
-    pump = played(target, settings) if isinstance(target, Recording) else asyncio.run(_watch(args, target, settings))
+    if isinstance(target, Recording):
+        pump = played(target, settings, args.label)
+    else:
+        pump = asyncio.run(_watch(args, target, settings))
     diagnosis = pump.diagnosis()
     if args.json:
         found = {

@@ -63,10 +63,11 @@ class ReplayFeed(_PumpedFeed):
     def __init__(self, recording: Recording, settings: Settings, speed: float) -> None:
         super().__init__(Pump(settings, None))
         self._source = ReplaySource(recording, speed)
+        self._began = recording.header.started
 
     def mark(self, label: str) -> None:
         """Name what follows; the recording itself is not changed."""
-        self.pump.emit(Marked(at=self._source.at or 0.0, label=label))
+        self.pump.emit(Marked(at=self._source.at or self._began, label=label))
 
     async def run(self) -> None:
         """Play the recording to its end."""

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import math
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Final
 
 from specscope import __version__
+from specscope.cli.arguments import Parser, count, positive, speed
 from specscope.cli.exits import USAGE
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ COMMANDS: Final = (
     "replay",
     "export",
     "check",
+    "recipe",
     "explain",
     "doctor",
     "stacks",
@@ -53,14 +54,6 @@ specscope live --help shows the options of the screen (--pid, --log, --api-key-f
 
 BARE_WORD: Final = re.compile(r"\w[\w-]*")
 """What may be a misspelt command: no address with a port, a domain or a path, and no option."""
-
-
-class Parser(argparse.ArgumentParser):
-    """Ends with exit 2 and one line, without the usage text that hides it."""
-
-    def error(self, message: str) -> NoReturn:
-        """Print the message and a pointer to the help."""
-        self.exit(USAGE, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
@@ -113,6 +106,7 @@ def _parser() -> Parser:
     _replay(commands, screen)
     _export(commands, common)
     _check(commands, common)
+    _recipe(commands, common)
     explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
     doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
@@ -143,7 +137,7 @@ def _replay(commands: Commands, screen: Parser) -> None:
     replay = commands.add_parser("replay", parents=[screen], help="play a recording in the screen")
     replay.add_argument("file", metavar="FILE")
     replay.add_argument(
-        "--speed", type=_speed, default=1.0, metavar="X", help="1 is the recorded pace (default), 0 all at once"
+        "--speed", type=speed, default=1.0, metavar="X", help="1 is the recorded pace (default), 0 all at once"
     )
     replay.add_argument("--config", metavar="FILE", help="settings file (TOML)")
 
@@ -153,7 +147,7 @@ def _export(commands: Commands, common: Parser) -> None:
     _target(export)
     export.add_argument("--perfetto", required=True, metavar="FILE", help="new file: Chrome trace JSON")
     text = "how long to watch (default 5); of a recording, its last N seconds (default: all)"
-    export.add_argument("--seconds", type=_positive, metavar="N", help=text)
+    export.add_argument("--seconds", type=positive, metavar="N", help=text)
 
 
 def _target(parser: argparse.ArgumentParser) -> None:
@@ -162,7 +156,7 @@ def _target(parser: argparse.ArgumentParser) -> None:
 
 def _seconds(parser: argparse.ArgumentParser, default: float | None) -> None:
     text = "how long to watch once every source is attached" + ("" if default is None else f" (default {default:g})")
-    parser.add_argument("--seconds", type=_positive, default=default, metavar="N", help=text)
+    parser.add_argument("--seconds", type=positive, default=default, metavar="N", help=text)
 
 
 def _common() -> Parser:
@@ -175,7 +169,7 @@ def _common() -> Parser:
     group.add_argument("--config", metavar="FILE", help="settings file (TOML)")
     group.add_argument(
         "--live-metrics",
-        type=_positive,
+        type=positive,
         metavar="S",
         dest="live_metrics_s",
         help="read /metrics every S seconds even while busy (each read resets its rate gauges for every reader)",
@@ -206,7 +200,7 @@ def _screen() -> Parser:
 
 def _demo(commands: Commands, screen: Parser) -> None:
     demo = commands.add_parser("demo", parents=[screen], help="a real server, real load, and the screen on it")
-    demo.add_argument("--seconds", type=_positive, metavar="N", help="end after N seconds")
+    demo.add_argument("--seconds", type=positive, metavar="N", help="end after N seconds")
     demo.add_argument("--json", action="store_true", help="print the snapshot instead of the screen")
     demo.add_argument("--no-trace", action="store_true", help="without LLAMA_TRACE: cycles by polling")
     demo.add_argument("--config", metavar="FILE", help="settings file (TOML)")
@@ -225,6 +219,15 @@ def _check(commands: Commands, common: Parser) -> None:
         default="warning",
         help="least severity that gives exit 1 (default warning)",
     )
+
+
+def _recipe(commands: Commands, common: Parser) -> None:
+    recipe = commands.add_parser("recipe", help="the commands of a run to compare with, from the server's own flags")
+    which = recipe.add_subparsers(dest="recipe", required=True, metavar="plain|width", parser_class=Parser)
+    _target(which.add_parser("plain", parents=[common], help="with speculation off"))
+    width = which.add_parser("width", parents=[common], help="with drafts of at most K tokens")
+    width.add_argument("width", type=count, metavar="K", help="0 is speculation off")
+    _target(width)
 
 
 def _lab(commands: Commands) -> None:
@@ -265,32 +268,10 @@ def _lab_serve(serve: Parser) -> None:
 def _lab_load(load: Parser) -> None:
     load.add_argument("url", metavar="URL")
     load.add_argument("--requests", type=int, metavar="N", help="how many (default 8, or as many as fit in --seconds)")
-    load.add_argument("--seconds", type=_positive, metavar="S", help="start no request later than this")
+    load.add_argument("--seconds", type=positive, metavar="S", help="start no request later than this")
     load.add_argument("--tokens", type=int, default=256, metavar="N", help="to generate in each (default 256)")
     load.add_argument("--concurrency", type=int, default=1, metavar="N", help="requests at once (default 1)")
     load.add_argument("--temperature", type=float, metavar="T", help="(default: the server's)")
     load.add_argument("--repeat", action="store_true", help="prompts that repeat themselves, for n-gram methods")
     load.add_argument("--api-key", metavar="KEY", help="the server's key (or set LLAMA_API_KEY)")
     load.add_argument("--json", action="store_true", help="the figures as JSON")
-
-
-def _positive(text: str) -> float:
-    value = _number(text)
-    if not 0 < value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a positive number")
-    return value
-
-
-def _speed(text: str) -> float:
-    value = _number(text)
-    if not 0 <= value < math.inf:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of 0 or more")
-    return value
-
-
-def _number(text: str) -> float:
-    """A number, or NaN, which passes no comparison."""
-    try:
-        return float(text)
-    except ValueError:
-        return math.nan

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.events import SourceLost
+from specscope.events import Marked, SourceLost
 from specscope.findings.registry import diagnose
 from specscope.session.fold import Fold
 
@@ -57,13 +57,15 @@ class Pump:
         return diagnose(session if session is not None else self.session(), self._settings)
 
 
-def played(recording: Recording, settings: Settings) -> Pump:
-    """A pump that has taken in a whole recording.
+def played(recording: Recording, settings: Settings, label: str | None = None) -> Pump:
+    """A pump that has taken in a whole recording; ``label`` names what the server does from its start on.
 
     Raises:
         RecordingError: the file cannot be read to its end.
     """
     pump = Pump(settings, None)
+    if label:
+        pump.emit(Marked(at=recording.header.started, label=label))
     for event in recording.events():
         pump.emit(event)
     return pump

@@ -28,7 +28,7 @@ def run(args: Namespace) -> int:
     settings = settings_of(args)
     target = resolve(args.target, args.pid, settings.url)
     if isinstance(target, Recording):
-        show(played(target, settings), as_json=args.json)
+        show(played(target, settings, args.label), as_json=args.json)
         return OK
     return asyncio.run(_watch(args, target, settings))
 

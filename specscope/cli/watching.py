@@ -217,9 +217,9 @@ def _settled(view: Target, *, stacks: bool) -> bool:
 
 
 def mark(pump: Pump, label: str | None) -> None:
-    """Name what the server does from here on, if the user named it."""
+    """Name what the server does during this watch, if the user named it: all its requests have the label."""
     if label:
-        pump.emit(Marked(at=pump.session().at, label=label))
+        pump.emit(Marked(at=pump.session().started_at, label=label))
 
 
 async def sleep_or_signal(seconds: float | None) -> bool:

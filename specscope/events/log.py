@@ -62,7 +62,15 @@ class SlotReleased(Fact, frozen=True, kw_only=True, tag="release"):
 
 
 class StatisticsLogged(Fact, frozen=True, kw_only=True, tag="statistics"):
-    """Log at -lv 4: cumulative figures of one drafting method. ``*_ms``: begin, generate, accept."""
+    """Log at -lv 4, when a request has ended: sums of one drafting method since the server started.
+
+    Attributes:
+        drafts: made, cut to what the request may still generate; drafts_accepted: of them those with an accepted token.
+        accepted: on a target that verifies a partly accepted draft twice, one more for each such draft.
+        calls: how often it was asked, for all slots that wanted a draft at that time; a table that finds nothing makes
+            none. verified: its drafts that were verified. None in older builds.
+        begin_ms, generate_ms, accept_ms: time in it at a request's begin, when asked, and when a draft was verified.
+    """
 
     method: str
     drafts: int
@@ -72,6 +80,8 @@ class StatisticsLogged(Fact, frozen=True, kw_only=True, tag="statistics"):
     begin_ms: float | None = None
     generate_ms: float | None = None
     accept_ms: float | None = None
+    calls: int | None = None
+    verified: int | None = None
 
 
 class LogSaid(Fact, frozen=True, kw_only=True, tag="log"):

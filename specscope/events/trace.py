@@ -45,7 +45,8 @@ class CycleTraced(Fact, frozen=True, kw_only=True, tag="traced"):
     """One draft cycle: width after truncation, and what was accepted of it.
 
     ``replayed``: the accepted part was verified a second time (a target that cannot drop part of a sequence);
-    ``accepted`` is already without the token that the replay gained. ``method``: the implementation that drafted.
+    ``accepted`` is already without the token that the replay gained. ``method``: that drafted; of two that share an
+    implementation ``draft-dflash or draft-dspark``, where the source does not know which is in use.
     ``given_up``: its draft was told as dropped before, because the server was held up for seconds; it was not.
     """
 

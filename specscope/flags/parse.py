@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from specscope.flags import table
 from specscope.flags.server_flags import VERBOSITY_ALL, Given, ServerFlags
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from specscope.flags.server_flags import Origin
 
@@ -48,7 +49,7 @@ def _tables() -> tuple[dict[str, tuple[_Flag, bool]], list[_Flag]]:
 
 
 NAMES, _VARIABLES = _tables()
-WORDS = dict.fromkeys(table.ONE_VALUE.split(), 1) | dict.fromkeys(table.NO_VALUE.split(), 0)
+WORDS: dict[str, int] = {n: k for k, names in ((1, table.ONE_VALUE), (0, table.NO_VALUE)) for n in names.split()}
 WORDS[table.TWO_VALUES] = 2
 REMOVED = frozenset(table.REMOVED_FLAGS.split())
 
@@ -79,6 +80,21 @@ def server_arguments(argv: Sequence[str]) -> Sequence[str]:
             return argv[at + 1 + (len(argv[at]) == len("-m")) :]
         at += 2 if argv[at] in ("-X", "-W", "--check-hash-based-pycs") else 1
     return argv[at + 1 :]
+
+
+def grouped(arguments: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    """Each argument by its name, with ``-`` for ``_``, and as the words it was written with: itself, and its values."""
+    words = iter(arguments)
+    for word in words:
+        name = word.replace("_", "-") if word.startswith("--") else word
+        yield name, [word, *islice(words, _values(name))]
+
+
+def _values(name: str) -> int:
+    """How many words follow an argument."""
+    if name in NAMES:
+        return int(NAMES[name][0].kind not in _BARE_KINDS)
+    return 1 if name in REMOVED else WORDS.get(name, 0)
 
 
 class _Found:
@@ -114,18 +130,15 @@ class _Found:
         self.values["spec_types_environment"] = self.values.get("spec_types", ())
 
     def read_arguments(self, arguments: Sequence[str]) -> None:
-        words = iter(arguments)
-        for word in words:
-            name = word.replace("_", "-") if word.startswith("--") else word
+        for name, (word, *values) in grouped(arguments):
             if name in NAMES:
                 flag, on = NAMES[name]
-                value = ("1" if on else "0") if flag.kind in _BARE_KINDS else next(words, None)
+                value = ("1" if on else "0") if flag.kind in _BARE_KINDS else next(iter(values), None)
                 self.take(flag, name, value, "command line")
             elif name in REMOVED:
-                self.removed[name] = next(words, "")
+                self.removed[name] = next(iter(values), "")
             elif name in WORDS:
-                for _ in range(WORDS[name]):
-                    next(words, None)
+                pass
             elif word.startswith("-") and not _NUMBER.match(word):
                 head, equals, _ = name.partition("=")
                 known = head in NAMES or head in WORDS or head in REMOVED

@@ -11,9 +11,15 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
-from specscope.reports.snapshot_economics import economics_json, prefill_json, regimes_json, throughput_json
+from specscope.reports.snapshot_economics import (
+    economics_json,
+    methods_json,
+    prefill_json,
+    regimes_json,
+    throughput_json,
+)
 from specscope.reports.snapshot_gpu import energy_json, gpus_json, kv_json, memory_json, memory_map_json
-from specscope.reports.snapshot_trace import by_method, trace_json
+from specscope.reports.snapshot_trace import trace_json
 from specscope.reports.stacks import stacks_json
 
 if TYPE_CHECKING:
@@ -116,7 +122,7 @@ def _speculation(target: Target) -> Json:
         "plain_steps": totals.plain_steps,
         "generated_tokens": totals.generated,
         "referee": _referee(referee, polled=totals.evidence == "counted"),
-        "by_method": by_method(target),
+        "by_method": methods_json(target),
         "by_slot": [
             {"slot": s.id, "cycles": s.tally_cycles, "steps": s.tally_steps, "tau": s.tau}
             for s in target.slots

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import CostPoint, Economics, Prefill, Regime, Span, WidthPoint
     from specscope.session.state import Target
 
@@ -14,6 +15,44 @@ Json = dict[str, Any]
 def regimes_json(target: Target) -> list[Json] | None:
     """All requests, then the kinds of them; null before one has ended."""
     return [_regime(r) for r in target.regimes] or None
+
+
+def methods_json(target: Target) -> list[Json] | None:
+    """The drafting methods in the order of asking; null where neither a trace nor the log's statistics tell them."""
+    return [_method(row) for row in target.by_method] or None
+
+
+def _method(row: MethodRow) -> Json:
+    return {
+        "method": row.name,
+        "cycles": row.cycles,
+        "drafted_tokens": row.drafted,
+        "accepted_tokens": row.accepted,
+        "acceptance": row.acceptance,
+        "tau_draft": row.tau_draft,
+        "tau_draft_interval": _ends(row.tau),
+        "calls_since_start": row.calls,
+        "drafts_since_start": row.drafts,
+        "draft_ms": row.draft_ms,
+        "cycle_ms": _value(row.cycle_ms),
+        "cycle_ms_interval": _ends(row.cycle_ms),
+        "tok_s": _value(row.tok_s),
+        "tok_s_interval": _ends(row.tok_s),
+        "without_tok_s": _value(row.without_tok_s),
+        "without_tok_s_interval": _ends(row.without_tok_s),
+        "gain_pct": _value(row.gain_pct),
+        "gain_interval_pct": _ends(row.gain_pct),
+        "share_time": row.share_time,
+        "server_gain_pct": _value(row.server_gain_pct),
+        "server_gain_interval_pct": _ends(row.server_gain_pct),
+        "basis": row.basis or None,
+        "collecting": row.collecting or None,
+        "evidence": row.evidence,
+    }
+
+
+def _value(span: Span | None) -> float | None:
+    return None if span is None else span.value
 
 
 def throughput_json(target: Target) -> Json:

@@ -22,14 +22,6 @@ def trace_json(target: Target) -> Json:
     }
 
 
-def by_method(target: Target) -> list[Json] | None:
-    """Cycles by drafting method; null where no trace tells it."""
-    return [
-        {"method": method, "cycles": cycles, "drafted_tokens": drafted, "accepted_tokens": accepted}
-        for method, cycles, drafted, accepted in target.by_method
-    ] or None
-
-
 def _anatomy(anatomy: Anatomy | None, stalls: Stalls | None) -> Json | None:
     """Means per turn in milliseconds.
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.reports.gpu_text import gpu_lines
+from specscope.session.economics.words import evidence_of, factor, kinds, told_of
 
 if TYPE_CHECKING:
     from specscope.findings.registry import Diagnosis
     from specscope.findings.rule import Finding, Rule
+    from specscope.session.economics.method_state import MethodRow
+    from specscope.session.economics.state import Regime
     from specscope.session.state import Evidence, Session, Target
     from specscope.session.turn_state import CopyRow
 
@@ -53,6 +56,8 @@ def _target(target: Target) -> list[str]:
             f"tau {_number(totals.tau)}, tau_draft {_number(totals.tau_draft)}"
         )
         lines.append(f"  {referee_sentence(target)}")
+    lines += _methods(target)
+    lines += _gains(target)
     lines += _turns(target)
     lines += gpu_lines(target)
     finished = [r for r in target.requests if r.ended_at is not None]
@@ -63,6 +68,55 @@ def _target(target: Target) -> list[str]:
     if target.restarts:
         lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
     return lines
+
+
+def _methods(target: Target) -> list[str]:
+    """Two lines for each drafting method, where there are several: what it did, and what it gains."""
+    rows = target.by_method if len(target.by_method) > 1 else ()
+    return [line for row in rows for line in (f"  {_method(row)}", f"    {_gained(row)}")]
+
+
+def _method(row: MethodRow) -> str:
+    mark = MARKS[row.evidence]
+    words = [
+        f"{row.name}: {_count(row.cycles)} cycles{mark}",
+        f"accepted {row.accepted:,} of {row.drafted:,}{mark} ({_percent(row.acceptance)})",
+        f"{_number(row.tau_draft)} tokens a cycle",
+    ]
+    times = {"draft": row.draft_ms, "cycle": row.cycle_ms.value if row.cycle_ms is not None else None}
+    words += [f"{name} {_number(ms)} ms" for name, ms in times.items() if ms is not None]
+    return ", ".join(words)
+
+
+def _gained(row: MethodRow) -> str:
+    gain, speed, without = row.gain_pct, row.tok_s, row.without_tok_s
+    if gain is None or speed is None or without is None:
+        return f"gain unknown: {row.collecting}"
+    whole = f", the server {row.server_gain_pct.value:+.0f} %" if row.server_gain_pct is not None else ""
+    return (
+        f"{speed.value:,.0f} tok/s instead of {without.value:,.0f}{MARKS['estimated']}: {gain.value:+.0f} % "
+        f"({gain.low:+.0f} to {gain.high:+.0f}){whole} ({row.basis})"
+    )
+
+
+def _gains(target: Target) -> list[str]:
+    """What speculation gains and which width is best, each with its basis; and the regimes where there are several."""
+    mark, told, several = MARKS[evidence_of(target)], told_of(target), kinds(target.regimes)
+    halves = [
+        half.forms[0][0] + (mark if half.verdict else "") + (f" ({half.forms[0][1]})" if half.forms[0][1] else "")
+        for half in told
+    ]
+    lines = [f"  {'; '.join(halves)}"] if halves else []
+    if len(several) > 1:
+        lines.append(f"  by regime: {'; '.join(_regime(r) for r in several if r.how != 'all')}")
+    return lines
+
+
+def _regime(row: Regime) -> str:
+    time = f", {row.share_time:.0%} of the time" if row.share_time is not None else ""
+    gained = f", {factor(row.speedup)}{MARKS['estimated']}" if row.speedup is not None else ""
+    speed = f"tau {_number(row.tau)}, {_number(row.tok_s, 1)} tok/s{gained}"
+    return f"{row.name} {row.share_tokens:.0%} of the tokens{time}, {speed}"
 
 
 def _turns(target: Target) -> list[str]:

@@ -49,7 +49,11 @@ def read_config(
 def _types(
     slots: SlotBook, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]
 ) -> tuple[tuple[str, ...] | None, str | None]:
-    """Methods in force. /props always says none, so it is not asked (llama.cpp b11434)."""
+    """Methods in force. /props always says none, so it is not asked (llama.cpp b11434).
+
+    At -lv 4 the log names each method that the server adds (DFlash and DSpark at its default verbosity too, so that one
+    need not be all); what it detects by itself it says at any.
+    """
     listed: Json = (slots.last_params or {}).get("speculative.types")
     speculative = [t.speculative for t in slots.slots.values() if t.speculative is not None]
     if isinstance(listed, str) and (listed != "none" or not any(speculative)):
@@ -58,6 +62,9 @@ def _types(
         return (), "slots"
     if "spec_type_detected" in said:
         return (said["spec_type_detected"].get("type", "draft-dflash"),), "log"
+    added = said.get("implementation_added", {}).get("type", "")
+    if added and (len(added.split(",")) > 1 or flags is None or not flags.spec_types):
+        return tuple(added.split(",")), "log"
     if flags is not None and flags.spec_types:
         return tuple(dict.fromkeys(t for t in flags.spec_types if t != "none")), "flags"
     return None, None

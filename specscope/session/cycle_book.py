@@ -195,6 +195,7 @@ class CycleBook(RequestBook):
         own = 1 if steps > 0 and not request.tally.plain_steps else min(0, steps)
         for tally in self._tallies(request):
             tally.add_plain(own)
+        self.costs.plain_steps += min(0, own)
         if request.last_step_at is None and request.generated_ms is not None:
             request.last_step_at = at - request.generated_ms / 1000
         if not request.untimed:

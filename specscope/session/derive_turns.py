@@ -29,7 +29,6 @@ def with_turns(target: Target, fold: TargetFold) -> Target:
     copies = copy_rows(traced.copies, shapes)
     return replace(
         target,
-        by_method=traced.by_method(),
         anatomy=_anatomy(fold, target.rates, config, target.gpus),
         copies=copies,
         backend_path=_path(fold, target, copies, shapes),

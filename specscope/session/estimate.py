@@ -13,6 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from specscope.session.anatomy import fit
 from specscope.session.turn_state import Anatomy, Parts
 
@@ -33,21 +35,31 @@ USAGE_S: Final = 2.5
 
 @dataclass(eq=False)
 class StatisticsBook:
-    """The first and latest statistics of each drafting method; they are sums since the server started."""
+    """The first and latest statistics of each drafting method; they are sums since the server started.
+
+    Attributes:
+        base: those at which all counts began anew; empty: they count from the server's start.
+    """
 
     first: dict[str, StatisticsLogged] = field(default_factory=dict["str", "StatisticsLogged"])
     latest: dict[str, StatisticsLogged] = field(default_factory=dict["str", "StatisticsLogged"])
+    base: dict[str, StatisticsLogged] = field(default_factory=dict["str", "StatisticsLogged"])
 
     def logged(self, e: StatisticsLogged) -> None:
         """Take in a line. Sums that went backwards are those of a server that started anew."""
         before = self.latest.get(e.method)
         if before is None or e.drafts < before.drafts:
             self.first[e.method] = e
+            self.base.pop(e.method, None)
         self.latest[e.method] = e
 
     def begun_anew(self) -> StatisticsBook:
         """The same for counts that begin here."""
-        return StatisticsBook(dict(self.latest), dict(self.latest))
+        return StatisticsBook(dict(self.latest), dict(self.latest), dict(self.latest))
+
+    def sums(self) -> dict[str, StatisticsLogged]:
+        """By method, since all counts began anew, else since the server started."""
+        return {method: _since(now, self.base.get(method)) for method, now in self.latest.items()}
 
     def drafting(self) -> tuple[int, float] | None:
         """Drafts and the milliseconds they took, since the first line where there were any, else since the start."""
@@ -60,6 +72,15 @@ class StatisticsBook:
             drafts += now.drafts - (then.drafts if since else 0)
             took_ms += now.generate_ms - ((then.generate_ms or 0.0) if since else 0.0)
         return (drafts, took_ms) if drafts >= MIN_DRAFTS and took_ms > 0 else None
+
+
+def _since(now: StatisticsLogged, then: StatisticsLogged | None) -> StatisticsLogged:
+    """The increase; with nothing to begin from, the sums themselves."""
+    if then is None:
+        return now
+    sums = ("drafts", "drafts_accepted", "drafted", "accepted", "calls", "verified", "generate_ms")
+    pairs = {name: (getattr(now, name), getattr(then, name)) for name in sums}
+    return replace(now, **{name: None if None in (a, b) else a - b for name, (a, b) in pairs.items()})
 
 
 def estimate(

@@ -39,9 +39,7 @@ class Fold:
             return
         target = self.targets.get(event.target)
         if target is None:
-            target = self.targets[event.target] = TargetFold(event.target)
-            if self._marks:
-                target.marked(self._marks[-1][1])
+            target = self.targets[event.target] = TargetFold(event.target, marks=self._marks)
         if not _cycle_fact(target, event) and not _trace_fact(target, event):
             self._other_fact(target, event)
             _source_fact(target, event)
@@ -52,8 +50,6 @@ class Fold:
                 self._cost = OwnCost(event.cpu_pct, event.rss_bytes, event.requests_per_s)
             case ev.Marked():
                 self._marks.append((event.at, event.label))
-                for each in self.targets.values():
-                    each.marked(event.label)
             case ev.WatchEnded():
                 self._ended = True
             case _:

@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.economics.regimes import WorkSum, alone, together, work_of
 from specscope.session.request import Request
 
 if TYPE_CHECKING:
@@ -22,16 +23,19 @@ class RequestBook:
     """The register of requests.
 
     Attributes:
-        label: what the user says the server does; kept with the requests that begin.
+        marks: (when, what the user says the server does from then on), in order; a request has the label in force
+            when it began, however late a source tells of it.
         requests: by running number, so in the order in which they were met; the oldest ended ones are dropped.
         current: the running request of each slot.
         ended: how many have ended.
+        dropped: by label, the work of those that are kept no longer.
     """
 
-    label: str | None = None
+    marks: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
     requests: dict[int, Request] = field(default_factory=dict[int, Request])
     current: dict[int, Request] = field(default_factory=dict[int, Request])
     ended: int = 0
+    dropped: dict[str | None, WorkSum] = field(default_factory=dict["str | None", WorkSum])
     _numbers: dict[tuple[int, int], int] = field(default_factory=dict["tuple[int, int]", int])
     _nameless: dict[int, list[Request]] = field(default_factory=dict[int, "list[Request]"])
     _last: int = 0
@@ -58,11 +62,15 @@ class RequestBook:
         late = before is not None and before.task is not None and task is not None and task < before.task
         if before is not None and not late:
             self.finish(before, at)
-        request = Request(slot=slot, task=task, started_at=at, whole=whole, label=self.label)
+        request = Request(slot=slot, task=task, started_at=at, whole=whole, label=self.label_at(at))
         self._enter(request)
         if not late:
             self.current[slot] = request
         return request
+
+    def label_at(self, at: float) -> str | None:
+        """What the user said that the server does at this time; None before the first mark, and after an empty one."""
+        return next((label for since, label in reversed(self.marks) if since <= at), None) or None
 
     def running(self, slot: int, task: int | None) -> Request | None:
         """The running request of a slot and task; without a task, or where that is not known yet, the slot's."""
@@ -134,6 +142,9 @@ class RequestBook:
                 self._drop(oldest)
 
     def _drop(self, request: Request) -> None:
+        work = work_of(request)
+        if work is not None:
+            self.dropped[request.label] = together([self.dropped.get(request.label, WorkSum()), alone(work)])
         del self.requests[request.number]
         if request.task is not None:
             del self._numbers[request.slot, request.task]

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     )
     from specscope.flags import ServerFlags
     from specscope.session.depth import DepthRow
+    from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Prefill, Regime
     from specscope.session.gpu_state import Energy, GpuUse
     from specscope.session.tally import PositionRate
@@ -255,7 +256,7 @@ class PollView:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Target:
-    """One watched server. ``by_method``: (drafting method, cycles, drafted, accepted), where a trace tells it."""
+    """One watched server. ``by_method``: where a trace or the log's statistics tell its drafting methods apart."""
 
     id: str
     url: str | None = None
@@ -275,7 +276,7 @@ class Target:
     referee: Referee = Referee()
     poll: PollView = PollView()
     cycles: tuple[Cycle, ...] = ()
-    by_method: tuple[tuple[str, int, int, int], ...] = ()
+    by_method: tuple[MethodRow, ...] = ()
     anatomy: Anatomy | None = None
     copies: tuple[CopyRow, ...] = ()
     backend_path: BackendPath = field(default_factory=BackendPath)

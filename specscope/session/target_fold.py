@@ -11,6 +11,7 @@ from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.economics.derive import EconomicsDeriver
+from specscope.session.economics.turn_times import TABLE
 from specscope.session.estimate import StatisticsBook
 from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook
@@ -56,7 +57,7 @@ class Epoch:
 
 @dataclass(eq=False)
 class TargetFold:
-    """The mutable state of one target."""
+    """The mutable state of one target. ``marks`` are the user's, the same for all targets."""
 
     id: str
     url: str | None = None
@@ -77,12 +78,15 @@ class TargetFold:
     stacks: ev.StacksSampled | None = None
     flags: ServerFlags | None = None
     models: dict[str, ev.ModelRead] = field(default_factory=dict["str", "ev.ModelRead"])
-    label: str | None = None
+    marks: list[tuple[float, str]] = field(default_factory=list[tuple[float, str]])
     answered_at: float | None = None
     log_began_at: float | None = None
     memory: MemoryDeriver = field(default_factory=MemoryDeriver)
     economics: EconomicsDeriver = field(default_factory=EconomicsDeriver)
     _log_begins: bool = False
+
+    def __post_init__(self) -> None:
+        self.epoch.book.marks = self.marks
 
     # --- the server's life --------------------------------------------------------------------------------------
 
@@ -117,7 +121,7 @@ class TargetFold:
         self.number += 1
         self.restarts.append(at)
         self.epoch = Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch()
-        self.epoch.book.label = self.label
+        self.epoch.book.marks = self.marks
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.streams.follow(old.streams, lost=True)
         self.props = self.usage = self.stacks = None
@@ -127,7 +131,7 @@ class TargetFold:
         """Forget all counts on the user's wish; slots and what the log said stay known."""
         old = self.epoch
         self.epoch = Epoch(said=old.said, buffers=old.buffers)
-        self.epoch.book.label = self.label
+        self.epoch.book.marks = self.marks
         self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params
@@ -165,8 +169,12 @@ class TargetFold:
             self.epoch.buffers.reset()
             self.log_began_at = e.at
         self._log_begins = begins
-        said.pop(e.code, None)
+        before = said.pop(e.code, None)
         said[e.code] = e.fields
+        if e.code == "implementation_added" and before is not None:
+            said[e.code] = {"type": _listed(before.get("type", ""), e.fields.get("type", ""))}
+        if e.code == "model_loading":
+            said.pop("implementation_added", None)  # a server that wakes up adds its methods again
         if e.code == "sleeping":
             self.epoch.buffers.reset()
         if e.code == "request_cancelled":
@@ -181,9 +189,12 @@ class TargetFold:
     def _refresh(self) -> None:
         """A polled step wider than any draft can be holds two cycles: keep the book's limit current."""
         config = self.config()
-        only_drafts = bool(config.types) and all(t.startswith("draft-") for t in config.types or ())
+        types = config.types or ()
+        tables = [t for t in types if t.startswith(TABLE)]
+        only_drafts = bool(types) and all(t.startswith("draft-") for t in types)
         self.epoch.book.width_limit = config.n_max_effective if only_drafts else None
-        self.epoch.book.costs.sparse = any(t.startswith("ngram") for t in config.types or ())
+        self.epoch.book.costs.sparse = bool(tables) or len(types) > 1
+        self.epoch.traced.times.drafter_alone = 0 < len(tables) < len(types)
 
     def config(self) -> Config:
         """The effective configuration."""
@@ -273,9 +284,10 @@ class TargetFold:
             return "idle"
         return "decode" if any(r.tally.steps or r.decoded for r in book.current.values()) else None
 
-    def marked(self, label: str) -> None:
-        """The user's name for what follows."""
-        self.label = self.epoch.book.label = label or None
+
+def _listed(before: str, more: str) -> str:
+    """Methods as /slots lists them, with one more; each is added by a line of its own, in the order of asking."""
+    return ",".join(dict.fromkeys([*before.split(","), more]))
 
 
 def _went_back(before: ev.CountersRead, now: ev.CountersRead) -> bool:

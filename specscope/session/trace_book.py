@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.anatomy import AnatomyBook, Sampled
+from specscope.session.economics.method_book import MethodBook
+from specscope.session.economics.turn_times import TurnTimes
 from specscope.session.stalls import burst_of
 
 if TYPE_CHECKING:
@@ -42,19 +44,23 @@ class TraceBook:
 
     Attributes:
         tracing: what is probed; None: nothing.
-        methods: cycles, drafted and accepted tokens by drafting method.
+        methods: its cycles by drafting method. times: what they took, by their turns.
         anatomy: the parts of its turns.
         copies: those of the latest seconds with a turn; bursts: the latest in which something ran; oldest first.
     """
 
     book: CycleBook
     tracing: TraceStarted | None = None
-    methods: Counter[tuple[str, str]] = field(default_factory=Counter[tuple[str, str]])
+    methods: MethodBook = field(default_factory=MethodBook)
     anatomy: AnatomyBook = field(default_factory=AnatomyBook)
     copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
     bursts: deque[Burst] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
     _sampling: deque[tuple[int, int, int]] = field(default_factory=lambda: deque(maxlen=BURSTS_AVERAGED))
     _owners: dict[int, Request] = field(default_factory=dict[int, "Request"])
+    times: TurnTimes = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.times = TurnTimes(self.book, self.methods)
 
     def started(self, e: TraceStarted) -> None:
         """Probes are armed."""
@@ -85,9 +91,8 @@ class TraceBook:
         if request.logged is not None:
             self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps
         if e.method is not None:
-            self.methods[e.method, "cycles"] += 1
-            self.methods[e.method, "drafted"] += e.drafted
-            self.methods[e.method, "accepted"] += e.accepted
+            self.methods.of(e.method).cycle(e.drafted, e.accepted)
+        self.times.cycle(e, request)
 
     def _owner(self, e: CycleTraced) -> Request | None:
         owner = self._owners.get(e.slot)
@@ -105,6 +110,7 @@ class TraceBook:
     def turn(self, e: TurnTraced) -> None:
         """One turn of the server's loop."""
         self.anatomy.turn(e)
+        self.times.turn(e)
 
     def copies_traced(self, e: CopiesTraced) -> None:
         """Copies of the last second; one without a turn tells nothing of a turn."""
@@ -126,12 +132,6 @@ class TraceBook:
             return None
         samples, draft_us = sum(s for _, s, _ in self._sampling), sum(d for _, _, d in self._sampling)
         return Sampled(samples / forwards, draft_us / forwards / 1000)
-
-    def by_method(self) -> tuple[tuple[str, int, int, int], ...]:
-        """(method, cycles, drafted, accepted), in the order in which they were seen."""
-        count = self.methods
-        names = dict.fromkeys(name for name, _ in count)
-        return tuple((n, count[n, "cycles"], count[n, "drafted"], count[n, "accepted"]) for n in names)
 
 
 def _may_be(request: Request, begun_at: float) -> bool:

@@ -25,6 +25,7 @@ class Dialect(NamedTuple):
 DIALECTS: Final = (
     Dialect("b11434", "b10900 and later", "the module column, `mean len`, `dur(b,g,a)`; most texts need -lv 4"),
     Dialect("b10434_trace", "b10400 and later", "LLAMA_TRACE=1: a line for every cycle; sleep and wake"),
+    Dialect("several_methods", "b11549", "tables before a drafter at -lv 4: lines of each, in the order of asking"),
     Dialect("debug", "b10400 and later", "-lv 5: a second line per cycle, request bodies, draft candidates"),
     Dialect("mean_acceptance_length", "b9700 .. b10300", "`mean acceptance length =`, positions on the same line"),
     Dialect("b9xxx", "b9000 .. b9700", "no module column, `n_decoded =` in the progress line, `sim_best =`"),

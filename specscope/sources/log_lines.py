@@ -32,8 +32,8 @@ _CYCLE = re.compile(
     r"( \(restore checkpoint\))?"
 )
 _STATISTICS = re.compile(
-    r"statistics +([\w-]{1,40}): #calls.*?#gen drafts = *(\d{1,15}), #acc drafts = *(\d{1,15}),"
-    r" #gen tokens = *(\d{1,15}), #acc tokens = *(\d{1,15})"
+    r"statistics +([\w-]{1,40}): #calls(?:\(b,g,a\) = *\d{1,15} +(\d{1,15}) +(\d{1,15})| = *(\d{1,15})),"
+    r" #gen drafts = *(\d{1,15}), #acc drafts = *(\d{1,15}), #gen tokens = *(\d{1,15}), #acc tokens = *(\d{1,15})"
 )
 _DURATIONS = re.compile(rf"\bdur\(b,g,a[^)]*\) = ({_FLOAT}), ({_FLOAT}), ({_FLOAT})")
 _DURATION = re.compile(rf"\bdur = ({_FLOAT}) ms")
@@ -171,7 +171,8 @@ class LineParser:
         found = _STATISTICS.search(text)
         if not found:
             return []
-        drafts, drafts_accepted, drafted, accepted = map(int, found.groups()[1:])
+        asked, verified, asked_once, *counts = found.groups()[1:]
+        drafts, drafts_accepted, drafted, accepted = map(int, counts)
         three, one = _DURATIONS.search(text), _DURATION.search(text)
         fact = StatisticsLogged(
             at=at,
@@ -181,6 +182,8 @@ class LineParser:
             drafts_accepted=drafts_accepted,
             drafted=drafted,
             accepted=accepted,
+            calls=int(asked or asked_once),
+            verified=int(verified) if verified else None,
             begin_ms=float(three[1]) if three else None,
             generate_ms=float(three[2]) if three else float(one[1]) if one else None,
             accept_ms=float(three[3]) if three else None,

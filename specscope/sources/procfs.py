@@ -74,9 +74,17 @@ def root_of(pid: int) -> str:
 def seen_from_here(pid: int, path: str) -> tuple[str, str]:
     """A file as a process names it, as (root directory as seen from here, absolute path inside it)."""
     if not path.startswith("/"):
-        with contextlib.suppress(OSError):
-            path = os.path.normpath((PROC / str(pid) / "cwd").readlink() / path)
+        cwd = cwd_of(pid)
+        path = path if cwd is None else os.path.normpath(f"{cwd}/{path}")
     return root_of(pid), path
+
+
+def cwd_of(pid: int) -> str | None:
+    """The working directory of a process, as it names it itself; None where that may not be seen."""
+    try:
+        return str((PROC / str(pid) / "cwd").readlink())
+    except OSError:
+        return None
 
 
 def argv_of(pid: int) -> list[str]:

@@ -35,7 +35,9 @@ if TYPE_CHECKING:
 PAINTS_PER_S: Final = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 REPLAY_SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 NOTICE_S: Final = 3.0
-MARK_HINT: Final = "what the server does from here on: code, prose, ...; empty ends it"
+MARK_HINT: Final = "what the server does from here on; empty ends it"
+LABELS: Final = ("code", "prose", "planning", "tool calls", "agent")
+"""Kinds of work that are usually told apart: how predictable their text is differs most between them."""
 
 
 class SpecscopeApp(App[None]):
@@ -64,6 +66,7 @@ class SpecscopeApp(App[None]):
         Binding("r,R", "reset", "Reset counts", show=False),
         Binding("t,T", "next_theme", "Next theme", show=False),
         Binding("m,M", "mark", "Mark", show=False),
+        Binding("w,W", "widths", "Widths", show=False),
         Binding("question_mark,h,H", "help", "Help", show=False),
         Binding("1", "go('live')", "Live", show=False),
         Binding("2", "go('cycles')", "Cycles", show=False),
@@ -225,7 +228,8 @@ class SpecscopeApp(App[None]):
         from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
 
         if isinstance(self.screen, WatchScreen):
-            self.push_screen(Prompt("mark", MARK_HINT), self._marked)
+            given = [label for _, label in reversed(self.feed.session().marks) if label]
+            self.push_screen(Prompt("mark", MARK_HINT, offers=list(dict.fromkeys([*given, *LABELS]))), self._marked)
 
     def _marked(self, label: str | None) -> None:
         if label is None:
@@ -255,6 +259,16 @@ class SpecscopeApp(App[None]):
             self.switch_mode(mode)
             self.call_after_refresh(self.paint)
 
+    async def action_widths(self) -> None:
+        """Show what other widths would give, or the cycles again."""
+        if not isinstance(self.screen, WatchScreen):
+            return
+        on = not (isinstance(self.screen, CyclesScreen) and self.screen.on_page)
+        await self.switch_mode("cycles")
+        if isinstance(self.screen, CyclesScreen):
+            self.screen.show_page(shown=on)
+        self.call_after_refresh(self.paint)
+
     def action_next_target(self, step: int) -> None:
         """Show the next server, or the one before."""
         count = len(self.frame().session.targets)
@@ -267,6 +281,7 @@ class SpecscopeApp(App[None]):
         del screen
         yield SystemCommand("Live", "All panels at once", lambda: self.action_go("live"))
         yield SystemCommand("Cycles", "Every cycle a row", lambda: self.action_go("cycles"))
+        yield SystemCommand("Widths", "What other draft widths would give", self.action_widths)
         yield SystemCommand("Time", "Where milliseconds go, stalls and copies", lambda: self.action_go("timing"))
         yield SystemCommand("Memory", "What is where, how it grew, and the GPUs", lambda: self.action_go("memory"))
         yield SystemCommand("Pause", "Let the picture stand still, or go on", self.action_pause)

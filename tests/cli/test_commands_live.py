@@ -113,6 +113,14 @@ def test_snapshot_and_stream_of_a_recording(tmp_path: Path, capsys: pytest.Captu
     assert err == ""
 
 
+def test_a_label_given_for_a_recording_names_all_of_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = make_recording(tmp_path / "r.jsonl")
+    assert main(["snapshot", str(path), "--json", "--label", "tool calls"]) == 0
+    found = json_of(capsys.readouterr().out)
+    assert [r["label"] for r in found["requests"]] == ["tool calls"]
+    assert [m["label"] for m in found["marks"]] == ["tool calls"]
+
+
 def test_a_recording_that_a_crash_cut_short(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = make_recording(tmp_path / "r.jsonl.gz", cycles=2)
     path.write_bytes(path.read_bytes()[:-30])

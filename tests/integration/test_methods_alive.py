@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+import builders as b
 import pytest
 from probed import TRACED, needs_probes, until_traced
 from watched import target, until, watch
@@ -73,7 +74,7 @@ async def test_a_method_is_named_counted_and_clamped_as_the_server_does(method: 
     assert (seen.totals.cycles, seen.totals.drafted, seen.totals.accepted) == counted
     assert seen.evidence == seen.cycle_evidence == "exact"
     assert {c.seen_by for c in seen.cycles} == {"trace"}
-    assert seen.by_method == ((method.named, *counted),)
+    assert b.by_method(seen) == ((method.named, *counted),)
     assert seen.config.types == (method.named,)
     assert seen.config.n_max_requested == ASKED
     assert seen.config.n_max_effective == seen.totals.width_max == spec.width == method.width

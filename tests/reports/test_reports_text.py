@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
 import builders as b
 import pytest
+from economics_bench import Bench, stepped
+from methods_bench import DRAFTER, Server
 from simulated import Load, Work
 
 from specscope import events as ev
@@ -16,6 +20,7 @@ LOAD = Load((Work(0, 1, 1.0, ((15, 5),) * 1500),))
 TRACED = [b.found(), b.server("ready"), b.attached("log", "cycles")]
 COUNTS = LOAD.counters(0.0, last=False), LOAD.counters(99.0)
 SPC103 = b.process("--spec-synth-len 3.5")
+BEST_UNKNOWN = "width 15: best not known, try 7 (1 width seen)"
 SYNTHETIC = "SYNTHETIC acceptance: drafts are accepted by chance, the output is not valid"
 
 
@@ -37,6 +42,7 @@ def test_the_figures_of_a_watch_with_how_they_are_known() -> None:
         "  last 10 s of decoding: 300.0 tok/s, tau 6.00, 20.0 ms/cycle",
         "  1,500 cycles=, drafted 22,500=, accepted 7,500=, acceptance 33.3%, tau 6.00, tau_draft 6.00",
         "  cycles 1,500 = server 1,500",
+        f"  speedup not known (no plain decode seen: specscope recipe plain); {BEST_UNKNOWN}",
         "  1 requests ended, 9,001 tokens in them",
     ]
 
@@ -71,12 +77,37 @@ def test_a_server_that_does_not_draft_has_no_line_about_cycles() -> None:
     assert "tau 1.00" in text
 
 
+def test_what_speculation_gains_stands_beside_its_basis() -> None:
+    (line,) = [x for x in summary(Bench(cost=stepped, requests=120).fold().view()).splitlines() if "plain" in x]
+    assert re.fullmatch(
+        r"  2\.\d+x plain decode~ \(2\.\d+x to 2\.\d+x, plain 12\d tok/s seen here\);"
+        r" width 15 -> 7 is best, \+4\d %~ \(\+\d\d to \+\d\d %, 15 widths seen\)",
+        line,
+    )
+
+
+def test_regimes_are_told_where_there_are_several() -> None:
+    facts, at = [*Bench().begin()], 1.0
+    for label, rates in (("code", (0.95,) * 15), ("prose", (0.5,) * 15)):
+        told = list(Bench(rates=rates, requests=5).facts(at=at, first_task=1 if label == "code" else 11))
+        facts += [b.mark(label, at), *told]
+        at = told[-1].at - b.T0 + 1
+    (line,) = [x for x in words(*facts).splitlines() if "regime" in x]
+    assert re.fullmatch(
+        r"  by regime: code 50% of the tokens, \d\d% of the time, tau \d+\.\d\d, [\d.]+ tok/s;"
+        r" prose 50% of the tokens, \d\d% of the time, tau [12]\.\d\d, [\d.]+ tok/s",
+        line,
+    )
+    assert "regime" not in words(*Bench(requests=3).begin(), *Bench(requests=3).facts())
+
+
 def test_a_traced_turn_its_copies_and_who_waits() -> None:
     turns = [b.turn(1 + i / 75, 13_000, draft_us=3_400, wait_us=4_700, sampling_us=2_900) for i in range(9)]
     copies = b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400)], turns=75)
     server = [b.model(n_vocab=49_152, n_embd=4096), b.process("--spec-type draft-dflash --spec-draft-n-max 15")]
     text = words(*TRACED, *server, *turns, copies, b.stalls(3.0, 0.61, 0.3))
     assert [line.strip() for line in text.splitlines()[2:-1]] == [
+        "collecting: no timed step was seen yet",
         "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, other 2.0 (probes on the server's own functions)",
         "copies to the host: 3.15 MB a turn, most of it 1 x 3,145,728 bytes (logits of 16 rows)",
         "chosen on: draft device, target host=",
@@ -91,6 +122,18 @@ def test_what_is_estimated_of_a_turn_is_marked_so() -> None:
     assert "a turn of 13.0 ms~: draft 3.4, other 9.6 (turn of 13.0 ms from the time between steps; " in text
     assert "chosen on: draft host, target unknown~" in text
     assert "copies" not in text
+
+
+def test_several_methods_have_two_lines_each_and_one_has_none() -> None:
+    counts = "  ngram-map-k4v: 705 cycles·, accepted 3,442 of 5,576· (61.7%), 5.88 tokens a cycle, "
+    table = f"{counts}draft 0.03 ms, cycle 9.17 ms"
+    gain = "    642 tok/s instead of 345~: +86 % (+76 to +97), the server +26 % (705 cycles of ngram-map-k4v against"
+    lines = words(*Server().begin(), *Server().facts()).splitlines()
+    assert table in lines
+    assert lines[lines.index(table) + 1].startswith(gain)
+    assert "    gain unknown: plain decoding has not been measured" in lines
+    alone = Server((DRAFTER,), requests=2)
+    assert "gain" not in words(*alone.begin(), *alone.facts())
 
 
 def test_restarts_are_mentioned() -> None:

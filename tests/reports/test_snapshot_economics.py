@@ -6,6 +6,7 @@ import builders as b
 import msgspec
 import pytest
 from economics_bench import Bench, stepped
+from methods_bench import DRAFTER, TABLE, Server
 
 from specscope.findings.registry import diagnose
 from specscope.reports.snapshot import snapshot
@@ -63,3 +64,31 @@ def test_what_is_still_missing_is_said() -> None:
     economics = made(Bench(requests=1))["economics"]
     assert economics["collecting"].endswith("of 100 cycles for a verdict")
     assert economics["width_curve"] == []
+
+
+METHOD = """
+method cycles drafted_tokens accepted_tokens acceptance tau_draft tau_draft_interval calls_since_start
+drafts_since_start draft_ms cycle_ms cycle_ms_interval tok_s tok_s_interval without_tok_s without_tok_s_interval
+gain_pct gain_interval_pct share_time server_gain_pct server_gain_interval_pct basis collecting evidence
+"""
+
+
+def test_each_method_has_its_counts_its_times_and_its_gain() -> None:
+    session = b.fold(*(server := Server()).begin(), *server.facts(), b.statistics(99.0, 700, 42.0, method=TABLE.name))
+    table, drafter = snapshot(session.view(), diagnose(session.view(), Settings()))["speculation"]["by_method"]
+    assert list(table) == list(drafter) == METHOD.split()
+    assert (table["method"], drafter["method"]) == (TABLE.name, DRAFTER.name)
+    assert table["cycles"] + drafter["cycles"] == 40 * 60
+    assert table["tau_draft"] == pytest.approx(1 + table["accepted_tokens"] / table["cycles"])
+    assert (table["drafts_since_start"], table["draft_ms"]) == (700, pytest.approx(0.06))
+    for figure in ("tok_s", "without_tok_s", "cycle_ms"):
+        low, high = table[f"{figure}_interval"]
+        assert low < table[figure] < high
+    assert table["gain_interval_pct"][0] < table["gain_pct"] < table["gain_interval_pct"][1]
+    assert table["server_gain_pct"] == pytest.approx(table["share_time"] * table["gain_pct"])
+    assert (table["collecting"], drafter["gain_pct"], drafter["basis"]) == (None, None, None)
+    assert drafter["collecting"] == "plain decoding has not been measured"
+
+
+def test_without_a_trace_or_statistics_no_method_is_told() -> None:
+    assert made(Bench(requests=2))["speculation"]["by_method"] is None

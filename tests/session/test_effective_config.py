@@ -45,6 +45,18 @@ def test_the_slots_go_before_the_log_and_the_log_before_the_flags() -> None:
     assert (config(flags, log, slots).types, config(flags, log, slots).types_from) == (("draft-dflash",), "slots")
 
 
+def test_every_method_that_the_log_adds_is_in_force() -> None:
+    added = [b.said("implementation_added", type=name) for name in ("ngram-map-k4v", "draft-dflash")]
+    told = config(*added)
+    assert (told.types, told.types_from) == (("ngram-map-k4v", "draft-dflash"), "log")
+    # A server that wakes up loads its model and adds them again.
+    again = b.seen(b.found(), *added, b.said("model_loading", path="m.gguf"), added[0])
+    assert again.config.types == ("ngram-map-k4v",)
+    assert again.log_said["implementation_added"] == {"type": "ngram-map-k4v"}
+    # At the default verbosity only a block drafter's line is there.
+    assert config(b.process("--spec-type ngram-mod,draft-dflash"), added[1]).types == ("ngram-mod", "draft-dflash")
+
+
 def test_a_fresh_slot_says_none_although_it_speculates() -> None:
     # Until a task has run, the parameters of a slot are those of no request: its own `speculative` is right.
     fresh = b.idle(0.1, task=None, speculative=True, params={"speculative.types": "none"})

@@ -12,6 +12,7 @@ from economics_bench import Bench
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from specscope.session import request_book
 from specscope.session.economics.mixture import Observation, split
 
 if TYPE_CHECKING:
@@ -78,6 +79,43 @@ def test_the_users_labels_are_the_regimes_where_there_are_any() -> None:
     ]
     _, code, prose = target.regimes
     assert code.tau > 3 * prose.tau
+
+
+def test_requests_outside_the_marked_spans_are_a_regime_of_their_own() -> None:
+    target = seen(EASY, HARD, rounds=3, labels=("code", ""))
+    assert [(r.name, r.requests) for r in target.regimes] == [("all", 6), ("code", 3), ("no label", 3)]
+    whole, code, rest = target.regimes
+    assert code.share_tokens + rest.share_tokens == pytest.approx(1)
+    assert code.share_time + rest.share_time == pytest.approx(1)
+    # A share of the tokens and one of the time: predictable text takes less time for each token.
+    assert code.share_time < code.share_tokens / 2
+    assert whole.time_s == pytest.approx(code.time_s + rest.time_s)
+
+
+def test_requests_that_are_kept_no_longer_stay_in_their_label(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept_all = seen(EASY, HARD, rounds=10, labels=("code", "prose"))
+    monkeypatch.setattr(request_book, "REQUESTS_KEPT", 4)
+    few = seen(EASY, HARD, rounds=10, labels=("code", "prose"))
+    assert len(few.requests) == 4
+    for now, before in zip(few.regimes, kept_all.regimes, strict=True):
+        assert (now.name, now.requests, now.tokens, now.tau) == (
+            before.name,
+            before.requests,
+            before.tokens,
+            before.tau,
+        )
+        assert now.tau_se == pytest.approx(before.tau_se)
+        assert now.share_time == pytest.approx(before.share_time)
+        assert now.acceptance == before.acceptance
+
+
+def test_without_labels_the_whole_has_all_requests_and_a_split_those_that_are_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(request_book, "REQUESTS_KEPT", 40)
+    whole, easy, hard = seen(EASY, HARD).regimes
+    assert (whole.requests, easy.requests + hard.requests) == (60, 40)
+    assert easy.share_tokens + hard.share_tokens == pytest.approx(1)
 
 
 def test_texts_that_repeat_and_fresh_ones_part_by_their_hits() -> None:

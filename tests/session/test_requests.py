@@ -67,6 +67,12 @@ def test_marks_name_the_requests_that_begin_after_them() -> None:
     assert view.marks == ((b.T0 + 1.5, "code"), (b.T0 + 2.5, ""))
 
 
+def test_a_label_is_that_of_the_moment_at_which_the_request_began_however_late_it_is_told() -> None:
+    told_late = [b.mark("code", at=1.0), b.mark("prose", at=2.0), b.launched(1.9, task=1), b.launched(2.1, task=2)]
+    assert [r.label for r in b.seen(*told_late).requests] == ["code", "prose"]
+    assert [r.label for r in b.seen(b.launched(0.9, task=1), b.mark("code", at=1.0)).requests] == [None]
+
+
 def test_a_mark_is_for_servers_that_are_found_later_too() -> None:
     fold = Fold()
     fold.apply(b.mark("code"))

@@ -89,6 +89,8 @@ TINY_REQUEST = {
 }
 
 # What each fixture says. A key that is missing means none.
+TWICE = {"slot": 0, "generated": 60}
+
 SAYS: dict[str, dict[str, Any]] = {
     "b11434": {
         "launches": [(0, 0), (0, 1164)],
@@ -122,8 +124,8 @@ SAYS: dict[str, dict[str, Any]] = {
             {"slot": 0, "task": 1164, "fill_tokens": 31684, "truncated": False},
         ],
         "statistics": [
-            ("draft-dflash", 29, 28, 430, 170, 0.002, 98.509, 0.025),
-            ("draft-dflash", 986, 917, 14698, 6107, 0.016, 3366.887, 0.651),
+            ("draft-dflash", 29, 28, 430, 170, 0.002, 98.509, 0.025, 29, 29),
+            ("draft-dflash", 986, 917, 14698, 6107, 0.016, 3366.887, 0.651, 986, 986),
         ],
         "codes": {
             *("build", "verbosity", "model_loading", "model_loaded", "listening", "n_slots", "layers_offloaded"),
@@ -139,12 +141,45 @@ SAYS: dict[str, dict[str, Any]] = {
         "progress": [(1, 38, 131, 43.07)],
         "codes": NGRAM["codes"] | {"verbosity", "model_loading", "sleeping", "waking"},
     },
+    "several_methods": {
+        "launches": [(0, 0), (0, 15)],
+        "cycles": [
+            *("0/0 0/7", "0/0 0/7", "0/0 1/7", "0/0 4/7", "0/0 6/7", "0/0 2/7", "0/0 5/12", "0/0 7/7", "0/0 5/5"),
+            *("0/0 10/12", "0/0 3/5", "0/0 0/3", "0/0 3/3"),
+            *("0/15 1/7", "0/15 0/7", "0/15 7/7", "0/15 7/7", "0/15 2/12", *["0/15 2/2"] * 8, "0/15 0/2"),
+            *("0/15 5/11", "0/15 5/5"),
+        ],
+        "requests": [
+            TWICE
+            | {"task": 0, "prompt_tokens": 158, "prompt_ms": 54.4, "generated_ms": 67.41}
+            | {"drafted": 89, "accepted": 46, "mean_len": 4.54},
+            TWICE
+            | {"task": 15, "prompt_tokens": 145, "prompt_ms": 49.38, "generated_ms": 54.69}
+            | {"drafted": 74, "accepted": 43, "mean_len": 3.69},
+        ],
+        "releases": [
+            {"slot": 0, "task": 0, "fill_tokens": 217, "truncated": False},
+            {"slot": 0, "task": 15, "fill_tokens": 205, "truncated": False},
+        ],
+        "statistics": [
+            ("ngram-map-k", 6, 5, 40, 26, 0.002, 0.018, 0.005, 13, 6),
+            ("ngram-map-k4v", 0, 0, 0, 0, 0.0, 0.006, 0.0, 7, 0),
+            ("draft-dflash", 7, 5, 49, 20, 0.002, 4.417, 0.004, 7, 7),
+            ("ngram-map-k", 17, 15, 81, 49, 0.227, 0.033, 0.007, 29, 17),
+            ("ngram-map-k4v", 1, 1, 5, 5, 0.212, 0.009, 0.001, 12, 1),
+            ("draft-dflash", 11, 8, 77, 35, 0.004, 6.918, 0.006, 11, 11),
+        ],
+        "codes": {
+            *("build", "verbosity", "trace_on", "model_loading", "draft_model_loading", "n_slots", "model_loaded"),
+            *("implementation_added", "ngram_params", "spec_params", "drafter_params", "listening", "server_exiting"),
+        },
+    },
     "debug": {
         "launches": [(0, 0)],
         "cycles": ["0/0 0/3", "0/0 1/1"],
         "requests": [TINY_REQUEST | {"prompt_ms": 28.38, "generated_ms": 240.55}],
         "releases": [{"slot": 0, "task": 0, "fill_tokens": 34, "truncated": False}],
-        "statistics": [("ngram-simple", 2, 1, 4, 1, 0.001, 0.122, 0.002)],
+        "statistics": [("ngram-simple", 2, 1, 4, 1, 0.001, 0.122, 0.002, 22, 2)],
         "codes": {"build", "verbosity", "trace_on", "server_exiting"},
     },
     "mean_acceptance_length": {
@@ -163,7 +198,7 @@ SAYS: dict[str, dict[str, Any]] = {
             }
         ],
         "releases": [{"slot": 0, "task": 42, "fill_tokens": 1443, "truncated": False}],
-        "statistics": [("draft-mtp", 134, 109, 536, 354, 0.004, 812.33, 0.151)],
+        "statistics": [("draft-mtp", 134, 109, 536, 354, 0.004, 812.33, 0.151, 134, 134)],
         "codes": {"n_slots", "listening"},
     },
     "b9xxx": {
@@ -203,9 +238,9 @@ SAYS: dict[str, dict[str, Any]] = {
         ],
         "releases": [{"slot": 3, "task": 7, "fill_tokens": 319, "truncated": False}],
         "statistics": [
-            ("ngram-simple", 5, 5, 187, 73, None, 1.25, None),
-            ("draft", 10, 10, 110, 98, None, None, None),
-            ("ngram-map-k", 26, 26, 1248, 968, 2.234, 1.427, 0.016),
+            ("ngram-simple", 5, 5, 187, 73, None, 1.25, None, 15, None),
+            ("draft", 10, 10, 110, 98, None, None, None, 10, None),
+            ("ngram-map-k", 26, 26, 1248, 968, 2.234, 1.427, 0.016, 1690, 26),
         ],
         "codes": {"build", "model_loading", "speculation_not_supported", "n_slots"},
     },

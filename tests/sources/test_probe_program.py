@@ -115,7 +115,12 @@ def test_more_slots_than_the_kernel_takes_leave_the_turns() -> None:
 @pytest.mark.parametrize(("machine", "drafts", "own"), [("x86_64", True, 'reg("ip")'), ("aarch64", True, 'reg("pc")')])
 def test_the_method_is_told_by_its_own_address(machine: str, own: str, *, drafts: bool) -> None:
     text = write_program(found(*ALL, machine=machine), pid=4711, slots=1, tier="auto", drafts=drafts)
-    assert f"@m = {own}" in text
+    assert f"@m[0] = {own} + @nth" in text
+
+
+def test_each_slot_has_the_method_that_drafted_for_it() -> None:
+    text = write_program(found(*ALL), pid=4711, slots=3, tier="cheap")
+    assert re.findall(r'printf\("W (\d+) %d %llu\\n", \$n, @m\[(\d+)\]\)', text) == [(str(i), str(i)) for i in range(3)]
 
 
 @pytest.mark.parametrize("drafts", [True, False])

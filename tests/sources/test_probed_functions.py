@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from specscope.sources.probes.functions import DEAR, NEEDED, ROLES, by_role, method_of, named, roles_of, wanted
+from specscope.sources.probes.functions import DEAR, NEEDED, ROLES, by_role, method_of, roles_of, told_by, wanted
 
 BEGIN = "_Z24common_speculative_beginP18common_speculativeiRKSt6vectorIiSaIiEE"
 DRAFT = "_Z24common_speculative_draftP18common_speculative"
@@ -112,19 +112,26 @@ def test_the_method_in_the_words_of_the_flag(implementation: str, method: str) -
     assert method_of(drafting(implementation)) == method
 
 
+DFLASH_KIND, MAP_KIND = "draft-dflash or draft-dspark", "ngram-map-k or ngram-map-k4v"
+
+
 @pytest.mark.parametrize(
-    ("implementation", "in_use", "method"),
+    ("implementation", "in_use", "methods"),
     [
-        ("draft-dflash", ("draft-dspark",), "draft-dspark"),
-        ("draft-dflash", ("ngram-mod", "draft-dflash"), "draft-dflash"),
-        ("draft-dflash", (), "draft-dflash"),
-        ("ngram-map-k", ("draft-dflash", "ngram-map-k4v"), "ngram-map-k4v"),
-        ("ngram-map-k", ("ngram-map-k", "ngram-map-k4v"), "ngram-map-k or ngram-map-k4v"),
-        ("draft-mtp", ("draft-mtp",), "draft-mtp"),
+        ("draft-dflash", ("draft-dspark",), ["draft-dspark", "draft-dspark"]),
+        ("draft-dflash", ("ngram-mod", "draft-dflash"), ["draft-dflash", "draft-dflash"]),
+        ("draft-dflash", (), [DFLASH_KIND, DFLASH_KIND]),
+        ("ngram-map-k", ("draft-dflash", "ngram-map-k4v"), ["ngram-map-k4v", "ngram-map-k4v"]),
+        ("ngram-map-k", ("ngram-map-k4v", "ngram-map-k"), ["ngram-map-k", "ngram-map-k4v"]),
+        ("ngram-map-k", ("draft-dflash",), [MAP_KIND, MAP_KIND]),
+        ("draft-mtp", ("draft-mtp",), ["draft-mtp"]),
+        ("draft-mtp", (), ["draft-mtp"]),
     ],
 )
-def test_two_implementations_serve_two_methods_each(implementation: str, in_use: tuple[str, ...], method: str) -> None:
-    assert named(implementation, in_use) == method
+def test_two_implementations_serve_two_methods_each(
+    implementation: str, in_use: tuple[str, ...], methods: list[str]
+) -> None:
+    assert told_by(0x7000, implementation, in_use) == {0x7000 + i: name for i, name in enumerate(methods)}
 
 
 @pytest.mark.parametrize("name", [DRAFT, "main", DFLASH + ".cold", ""])

@@ -61,7 +61,7 @@ class Told:
     """What lines tell, one after the other."""
 
     def __init__(
-        self, *, mode: Mode = "auto", armed: dict[str, Any] | None = None, in_use: tuple[str, ...] = ()
+        self, *, mode: Mode = "auto", armed: dict[str, Any] | None = None, in_use: tuple[str, ...] = ("draft-dflash",)
     ) -> None:
         self.lines = TraceLines("t3", mode, lambda seconds: BOOT + seconds, in_use)
         self.start = self.read(own(ARMED if armed is None else armed))
@@ -112,6 +112,21 @@ def missed(count: int, reason: str, at: float = NOW) -> ev.EventsMissed:
 def test_a_method_that_borrows_an_implementation_goes_by_its_own_name() -> None:
     told = Told(in_use=("ngram-mod", "draft-dspark"))
     assert told.read(width(0, 8), accept(5, 0, 3)) == [cycle(5, 0, 8, 3, method="draft-dspark")]
+
+
+def test_a_drafter_that_the_server_found_the_kind_of_is_one_or_the_other() -> None:
+    told = Told(in_use=())
+    assert told.read(width(0, 8), accept(5, 0, 3)) == [cycle(5, 0, 8, 3, method="draft-dflash or draft-dspark")]
+
+
+def test_the_second_of_two_tables_that_share_an_implementation_is_told_apart() -> None:
+    armed = ARMED | {"methods": {str(METHOD): "ngram-map-k"}}
+    told = Told(armed=armed, in_use=("ngram-map-k", "ngram-map-k4v", "draft-dflash"))
+    first, second = width(0, 12), f"W 1 9 {METHOD + 1}"
+    assert told.read(first, second, accept(5, 0, 3), accept(6, 1, 4)) == [
+        cycle(5, 0, 12, 3, method="ngram-map-k"),
+        cycle(6, 1, 9, 4, method="ngram-map-k4v"),
+    ]
 
 
 def test_a_cycle_is_a_width_and_the_next_accept_of_its_slot() -> None:

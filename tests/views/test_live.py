@@ -27,9 +27,9 @@ async def test_every_size_shows_what_matters(size: tuple[int, int]) -> None:
 
 async def test_exact_is_said_only_while_counts_agree() -> None:
     async with running(StillFeed(facts.exact())) as pilot:
-        assert rows(pilot)[4].startswith(" exact: cycles 240 = server 240")
+        assert rows(pilot)[5].startswith(" exact: cycles 240 = server 240")
     async with running(StillFeed(facts.parted())) as pilot:
-        assert "NOT EXACT: cycles 180 ≠ server 222, drafted 2,532 ≠ server 3,162" in rows(pilot)[4]
+        assert "NOT EXACT: cycles 180 ≠ server 222, drafted 2,532 ≠ server 3,162" in rows(pilot)[5]
         assert "=" not in rows(pilot)[2]
     async with running(StillFeed(facts.two_slots())) as pilot:
         assert "not yet confirmed: waiting for all slots to be idle once" in text(pilot)
@@ -41,8 +41,8 @@ async def test_lines_missed_make_it_inexact_again() -> None:
     async with running(feed) as pilot:
         feed.tell([ev.EventsMissed(at=feed.now, source="log", count=3, reason="unreadable")])
         await painted(pilot)
-        assert "not yet confirmed: 3 missed since cycles 240 = server 240" in rows(pilot)[4]
-        assert "exact:" not in rows(pilot)[4]
+        assert "not yet confirmed: 3 missed since cycles 240 = server 240" in rows(pilot)[5]
+        assert "exact:" not in rows(pilot)[5]
         assert "3 missed" in text(pilot).split("─ sources", 1)[1]
 
 
@@ -53,7 +53,7 @@ async def test_down_is_loud_and_figures_are_of_the_past() -> None:
         feed.now += 14
         await painted(pilot)
         assert " DOWN 14 s " in rows(pilot)[0]
-        assert "DOWN since 20:27:08: nothing answers (connection refused)" in rows(pilot)[4]
+        assert "DOWN since 20:27:08: nothing answers (connection refused)" in rows(pilot)[5]
         assert rows(pilot)[2].startswith(" no step 14 s")
         assert "as last seen" in text(pilot)
         feed.tell([ev.ServerChanged(at=feed.now + 1, state="ready")])
@@ -113,7 +113,7 @@ async def test_polled_cycles_have_no_width() -> None:
 async def test_small_screens_say_how_the_figures_are_known_and_what_the_bars_mean() -> None:
     async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), size=(80, 24)) as pilot:
         assert "dflash n_max 15 of block 16 │ evidence: exact" in rows(pilot)[0]
-        assert rows(pilot)[4].rstrip() == " exact: cycles 240 = server 240, 70 since then not yet compared"
+        assert rows(pilot)[5].rstrip() == " exact: cycles 240 = server 240, 70 since then not yet compared"
     async with running(StillFeed(facts.polled()), size=(80, 24), ascii=True) as pilot:
         assert ". width not seen" in text(pilot)
         assert "''" not in text(pilot)
@@ -123,7 +123,7 @@ async def test_long_sentences_and_advice_take_a_second_row() -> None:
     advice = "start the server with a longer list of flags than one row of this screen can show, and ask it again"
     feed = StillFeed(facts.polled(ended=False), [replace(CLAMPED, advice=advice)])
     async with running(feed, size=(80, 24)) as pilot:
-        sentence = " ".join(row.strip() for row in rows(pilot)[4:6])
+        sentence = " ".join(row.strip() for row in rows(pilot)[5:7])
         assert sentence.endswith("not known yet: the counters are read when the slots are idle, 1.5 polls a cycle")
         assert f"> {advice}" in " ".join(" ".join(rows(pilot)).split())
 

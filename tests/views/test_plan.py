@@ -68,7 +68,7 @@ def assert_every_cell_is_taken_once(frame: Frame) -> None:
                 assert region.right <= width, (name, width, height)
                 for y in range(region.y, region.bottom):
                     taken[y] += region.width
-            assert all(width - 2 <= cells <= width for cells in taken), (width, height, taken)
+            assert all(width - 4 <= cells <= width for cells in taken), (width, height, taken)  # two gutters at most
 
 
 def test_small_screens_keep_what_matters() -> None:
@@ -80,9 +80,9 @@ def test_small_screens_keep_what_matters() -> None:
 
 def test_wide_screens_show_all() -> None:
     frame = frame_of(StillFeed(facts.exact(), (HIDDEN_MIN_P,)))
-    for width, height in ((120, 40), (200, 60)):
+    for width, height, panels in ((120, 40, 10), (200, 60, 11)):  # prompts have a row on high screens
         regions = plan(width, height, frame)
-        assert len(regions) == 10
+        assert len(regions) == panels
         assert regions["findings"].height == (3 if width == 120 else 2)
 
 

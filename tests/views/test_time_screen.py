@@ -11,6 +11,7 @@ import traced
 from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
 from screens import painted, rows, running, text
 
+from specscope.session.economics.method_state import MethodRow
 from specscope.session.turn_state import BackendPath, CopyRow, Stalls
 
 if TYPE_CHECKING:
@@ -227,7 +228,10 @@ async def test_sizes_that_few_turns_have_are_added_up() -> None:
 
 
 async def test_several_methods_have_a_row_on_cycles() -> None:
-    methods = (("draft-dflash", 231, 3410, 1702), ("ngram-simple", 79, 974, 530))
+    methods = (
+        MethodRow("draft-dflash", "exact", 231, 3410, 1702),
+        MethodRow("ngram-simple", "exact", 79, 974, 530),
+    )
     async with running(traced.traced(by_method=methods)) as pilot:
         await pilot.press("2")
         await painted(pilot)

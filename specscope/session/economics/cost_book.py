@@ -44,6 +44,11 @@ STAMP_S: Final = 1e-4
 """Rounding of a time since the epoch and of the log's stamps."""
 
 
+def band_of(depth: float | None) -> int | None:
+    """The band of depth, as speed by depth has them; None: not seen."""
+    return None if depth is None else (int(depth) // BAND_TOKENS).bit_length()
+
+
 class Key(NamedTuple):
     """Steps that are alike: their draft's width, slots that decode at once, band of the KV depth (None: unseen)."""
 
@@ -61,6 +66,13 @@ class Cell:
     depth: float = 0.0
     used: int = 0
 
+    def take(self, took_ms: float, depth: float | None) -> None:
+        """Take in one step."""
+        self.steps += 1
+        self.times.add(took_ms)
+        if depth is not None:
+            self.depth += (depth - self.depth) / min(self.steps, LATEST)
+
 
 @dataclass(eq=False)
 class CostBook:
@@ -69,12 +81,13 @@ class CostBook:
     Not taken: a request's first step and first cycle (the time is the prompt's, or began when a poll saw it), replays
     (two forwards), polled steps that may hold two cycles, steps during which another slot computed a prompt, and those
     whose time is no time. On a server that drafts only now and then, the time between two lines of its log holds plain
-    steps too: ``sparse`` leaves it out.
+    steps too: ``sparse`` leaves it out, and the turns of a trace tell it (turn_times.py).
 
     Attributes:
         cells: by key. accepted: accepted lengths in their order, for how much they depend on each other.
         depth: running mean of the depth of the steps taken; steps: how many were taken.
         mixed: steps left out because a prompt was computed meanwhile.
+        plain_steps: all that were told, timed or not; turns: of them those that a trace timed.
     """
 
     cells: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
@@ -84,6 +97,7 @@ class CostBook:
     steps: int = 0
     mixed: int = 0
     plain_steps: int = 0
+    turns: int = 0
     _lengths: list[int] = field(default_factory=list[int])
     _prompt_until: float = 0.0
     _taken: dict[int | None, int] = field(default_factory=dict["int | None", int])
@@ -121,7 +135,7 @@ class CostBook:
             return
         self.plain_steps += gain.steps
         alone = not gain.request.cycle_tokens or (gain.steps == 1 and not self.sparse)
-        if gain.gap_ms is None or not alone:
+        if gain.gap_ms is None or not alone or self.turns:
             return
         left = self._wait.get(None, 1) - 1
         if None in self._wait:
@@ -160,15 +174,13 @@ class CostBook:
     def add(self, width: int, slots: int, depth: float | None, took_ms: float) -> None:
         """Take in one step of known kind."""
         self.steps += 1
-        key = Key(width, slots, None if depth is None else (int(depth) // BAND_TOKENS).bit_length())
+        key = Key(width, slots, band_of(depth))
         cell = self.cells.get(key)
         if cell is None:
             cell = self._new(key)
         cell.used = self.steps
-        cell.steps += 1
-        cell.times.add(took_ms)
+        cell.take(took_ms, depth)
         if depth is not None:
-            cell.depth += (depth - cell.depth) / min(cell.steps, LATEST)
             self.depth = depth if self.depth is None else self.depth + (depth - self.depth) / min(self.steps, LATEST)
 
     def _new(self, key: Key) -> Cell:

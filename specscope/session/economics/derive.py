@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import exp, hypot, log
+from math import exp
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.acceptance import LEAST_CYCLES, Acceptance, clustering
 from specscope.session.economics.advisor import Advisor
 from specscope.session.economics.cost_book import UNSEEN
 from specscope.session.economics.cost_model import CostCurve, Strata, mean_cost, plain_points, seen_costs, stratum
+from specscope.session.economics.method_rows import MethodTeller
+from specscope.session.economics.methods import all_cycles, known_methods
 from specscope.session.economics.plain import bandwidth_floor, best_plain, plain_requests
 from specscope.session.economics.prefill import paid_back, prefill
 from specscope.session.economics.regimes import RegimeBook
 from specscope.session.economics.state import Drafting, Economics, RecordedRun, Span
+from specscope.session.economics.turn_times import TABLE
+from specscope.session.economics.verdict import basis_of, bounded, speedup_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.advisor import Advice
-    from specscope.session.economics.state import CostPoint, DraftedBy, PlainPoint, PlainTime, Prefill, Regime
+    from specscope.session.economics.method_book import MethodCount
+    from specscope.session.economics.method_state import MethodRow
+    from specscope.session.economics.methods import Known
+    from specscope.session.economics.state import DraftedBy, PlainPoint, Prefill, Regime
     from specscope.session.state import RequestRow, Target
     from specscope.session.target_fold import TargetFold
 
@@ -56,16 +63,18 @@ class EconomicsDeriver:
         changed = rows != self._ended or beside != self._beside
         if changed:
             self._plain = plain_requests(ended)
-        economics = _Deriver(target, fold, self.runs, self._plain).economics()
+        deriver = _Deriver(target, fold, self.runs, self._plain)
+        economics = deriver.economics()
         plain_ms = economics.plain.ms if economics.plain is not None else None
         if changed or plain_ms != self._regimes[0]:
-            self._regimes = (plain_ms, self.regimes.view(ended, plain_ms))
+            self._regimes = (plain_ms, self.regimes.view(ended, book.dropped, plain_ms))
         if changed:
             self._prefill = prefill(ended, self.runs, drafts=drafts)
         self._ended, self._beside = rows, beside
         return replace(
             target,
             economics=economics,
+            by_method=deriver.by_method(economics),
             regimes=self._regimes[1],
             prefill=None if self._prefill is None else paid_back(self._prefill, economics),
         )
@@ -102,6 +111,8 @@ class _Deriver:
         self.book = fold.epoch.book
         self.costs = self.book.costs
         self.assumes: list[str] = []
+        self.known: list[Known] = []
+        self.drafter: MethodCount | None = None
 
     def economics(self) -> Economics:
         """The figures, as far as there is evidence for them."""
@@ -117,6 +128,9 @@ class _Deriver:
         if len(by_step) > len(by_request) > 0:
             by_request = ()  # long requests go through several depths, which only their steps tell apart
         strata = stratum(cells, self.costs.depth)
+        self._methods(strata)
+        if self.drafter is not None:
+            joint = dict(self.drafter.tally.joint)
         if strata is None:
             strata = Strata(1, by_request[0].depth if by_request else None, None, leaks=False, fits=())
             if not by_request:
@@ -141,8 +155,27 @@ class _Deriver:
         )
         if not acceptance.cycles:
             missing = "" if plain is not None else "no draft cycle was seen yet"
-            return _bounded(replace(partial, assumes=tuple(self.assumes), collecting=missing))
-        return _bounded(self._judged(partial, acceptance, strata))
+            return bounded(replace(partial, assumes=tuple(self.assumes), collecting=missing))
+        return bounded(self._judged(partial, acceptance, strata))
+
+    def _methods(self, strata: Strata | None) -> None:
+        """What the methods did; of a drafter behind tables the widths and lengths are told alone."""
+        types = self.target.config.types or ()
+        at = (1, None) if strata is None else (strata.slots, strata.depth)
+        self.known = known_methods(self.fold.epoch.traced.methods, types, *at)
+        if self.fold.epoch.traced.times.drafter_alone:
+            counts = [m.count for m in self.known if not m.name.startswith(TABLE)]
+            self.drafter = max(counts, key=lambda count: count.tally.cycles, default=None)
+        if self.drafter is not None:
+            self.assumes.append("the draft width is asked of the drafter: its cycles alone tell of it")
+
+    def by_method(self, economics: Economics) -> tuple[MethodRow, ...]:
+        """What each method gains, beside these figures of the server."""
+        target, types = self.target, self.target.config.types or ()
+        if len(self.known) == 1 and self.known[0].cycle_ms is None:
+            self.known = [replace(self.known[0], cycle_ms=economics.cycle_ms)]
+        sums, evidence = self.fold.epoch.statistics.sums(), target.cycle_evidence
+        return MethodTeller(self.known, types, sums, evidence, economics, self.costs.plain_steps, target.anatomy).rows()
 
     def _say_depth(self, strata: Strata) -> None:
         if strata.depth is None:
@@ -152,7 +185,8 @@ class _Deriver:
 
     def _acceptance(self, joint: dict[tuple[int, int], int]) -> Acceptance:
         wider = {(w, a): n for run in self.runs for w, a, n in run.joint}
-        together = clustering(self.costs.accepted.mean())
+        lengths = self.costs.accepted if self.drafter is None else self.drafter.lengths
+        together = clustering(lengths.mean())
         made = Acceptance(joint, together, self.book.ended + len(self.book.current), wider)
         if made.width > made.today:
             self.assumes.append("positions beyond today's width are accepted as in the recorded run")
@@ -177,23 +211,28 @@ class _Deriver:
             least = (plain.ms, plain.low)
         curve = CostCurve(partial.costs, least)
         advice = Advisor(
-            acceptance, curve, plain, acceptance.today, self._limit(acceptance), self._plain_share()
+            acceptance, curve, plain, acceptance.today, self._limit(acceptance), self._plain_share(acceptance.cycles)
         ).advise()
         return self._verdict(replace(partial, cycle_ms=cycle_ms), acceptance, advice)
 
     def _verdict(self, partial: Economics, acceptance: Acceptance, advice: Advice) -> Economics:
         plain, cycle_ms = partial.plain, partial.cycle_ms
-        share = self._plain_share()
         mean = acceptance.mean()
         off = acceptance.log_ratio_error(0, acceptance.today)
-        tau = Span(mean, mean * exp(-off), mean * exp(off))
+        tau, cycles = Span(mean, mean * exp(-off), mean * exp(off)), acceptance.cycles
+        if self.drafter is not None:  # what a cycle takes and yields is asked of all methods together
+            every = all_cycles(self.known)
+            cycles, cycle_ms = self.book.tally.cycles, every.ms if every is not None else None
+            tau = every.tokens if every is not None else tau
+        share = self._plain_share(cycles)
         speedup = break_even = at_least = None
         if plain is not None and cycle_ms is not None:
-            speedup, break_even = _speedup(tau, cycle_ms, plain, share)
+            speedup, break_even = speedup_of(tau, cycle_ms, plain, share)
         if cycle_ms is not None and partial.floor_ms is not None:
             at_least = mean * partial.floor_ms / cycle_ms.value
         return replace(
             partial,
+            cycle_ms=cycle_ms,
             tau=tau,
             speedup=speedup,
             break_even_tau=break_even,
@@ -204,12 +243,13 @@ class _Deriver:
             sure=advice.sure,
             hidden=advice.hidden,
             try_next=advice.try_next,
-            basis=_basis(partial),
+            basis=basis_of(partial),
             assumes=tuple(self.assumes),
         )
 
-    def _plain_share(self) -> float:
-        plain, cycles = self.costs.plain_steps, self.book.tally.cycles
+    def _plain_share(self, cycles: int) -> float:
+        """Of the steps, those without a draft, beside so many cycles."""
+        plain = self.costs.plain_steps
         return plain / (plain + cycles) if cycles else 0.0
 
     def _limit(self, acceptance: Acceptance) -> int:
@@ -224,6 +264,8 @@ class _Deriver:
 
     def _drafting(self, width: int) -> Drafting | None:
         types = self.target.config.types or ()
+        if self.drafter is not None:
+            types = tuple(t for t in types if not t.startswith(TABLE))
         if not types:
             return None
         kinds: set[DraftedBy] = {_by(name) for name in types}
@@ -231,7 +273,10 @@ class _Deriver:
         anatomy = self.target.anatomy
         if anatomy is None or anatomy.parts.draft_ms is None:
             return Drafting(by)
-        ms, whole = anatomy.parts.draft_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
+        drafting_ms = anatomy.parts.draft_ms
+        if self.drafter is not None and self.drafter.drafts:
+            drafting_ms = self.drafter.draft_us / 1000 / self.drafter.drafts
+        ms, whole = drafting_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
         return Drafting(by, ms, width or None, ms / whole if whole else None, anatomy.basis)
 
     def _floor(self, depth: float | None) -> float | None:
@@ -243,48 +288,6 @@ class _Deriver:
 def _by(method: str) -> DraftedBy:
     if method in BLOCK_DRAFTERS:
         return "block"
-    if method.startswith("ngram"):
+    if method.startswith(TABLE):
         return "table"
     return "token" if method in ONE_PASS_EACH else "unknown"
-
-
-def _bounded(economics: Economics) -> Economics:
-    """With the share of the bandwidth bound in plain decode time."""
-    floor, plain = economics.floor_ms, economics.plain
-    return economics if floor is None or plain is None else replace(economics, bound_share=floor / plain.ms)
-
-
-def _speedup(tau: Span, cycle: Span, plain: PlainTime, plain_share: float) -> tuple[Span, Span]:
-    """(speedup, break-even tau of a cycle), with plain steps in between where not every step had a draft."""
-    step_ms = (1 - plain_share) * cycle.value + plain_share * plain.ms
-    tokens = (1 - plain_share) * tau.value + plain_share
-    value = tokens * plain.ms / step_ms
-    dear, cheap = log(cycle.high / cycle.value), log(cycle.value / max(cycle.low, 1e-9))
-    down, up = log(plain.ms / max(plain.low, 1e-9)), log(plain.high / plain.ms)
-    low, high = hypot(log(tau.value / tau.low), dear, down), hypot(log(tau.high / tau.value), cheap, up)
-    even = cycle.value / plain.ms
-    return (
-        Span(value, value * exp(-low), value * exp(high)),
-        Span(even, even * exp(-hypot(cheap, up)), even * exp(hypot(dear, down))),
-    )
-
-
-def _basis(economics: Economics) -> str:
-    seen = [p for p in economics.costs if p.how == "seen"]
-    words = [f"{economics.cycles:,} cycles, time seen at {_listed(seen)}"]
-    recorded = [p for p in economics.costs if p.how == "recorded"]
-    if recorded:
-        words.append(f"recorded at {_listed(recorded)}")
-    if economics.plain is not None:
-        words.append(f"plain: {economics.plain.basis}")
-    if economics.depth is not None:
-        words.append(f"at {economics.depth:,.0f} resident tokens")
-    if economics.slots > 1:
-        words.append(f"{economics.slots} slots at once")
-    return "; ".join(words)
-
-
-def _listed(points: Sequence[CostPoint]) -> str:
-    if len(points) == 1:
-        return f"width {points[0].width}"
-    return f"{len(points)} widths, {points[0].width} to {points[-1].width}" if points else "no width"

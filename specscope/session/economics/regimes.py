@@ -10,7 +10,7 @@ from specscope.session.economics.mixture import Observation, split
 from specscope.session.economics.state import Regime
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from specscope.session.economics.state import RegimeHow
     from specscope.session.request import Request
@@ -62,14 +62,73 @@ def work_of(request: Request) -> Work | None:
     return Work(request.label, tokens, steps, cycles, tally.drafted, tally.accepted, time_s, spread)
 
 
+class WorkSum(NamedTuple):
+    """The work of many requests, added up: constant memory, however many there were.
+
+    Attributes:
+        unseen: requests whose draft widths were not seen.
+        timed: requests whose decoding time is known; timed_tokens, time_s: theirs.
+        tokens_2, both, steps_2: sums of tokens x tokens, tokens x steps, steps x steps, for tau's error.
+    """
+
+    requests: int = 0
+    tokens: int = 0
+    steps: int = 0
+    cycles: int = 0
+    drafted: int = 0
+    unseen: int = 0
+    accepted: int = 0
+    timed: int = 0
+    timed_tokens: int = 0
+    time_s: float = 0.0
+    tokens_2: int = 0
+    both: int = 0
+    steps_2: int = 0
+
+    def tau_error(self) -> float | None:
+        """Standard error of tokens / steps over requests; None with fewer than two."""
+        if self.requests < 2:  # noqa: PLR2004  one request has no scatter
+            return None
+        tau = self.tokens / self.steps
+        off = max(0.0, self.tokens_2 - 2 * tau * self.both + tau * tau * self.steps_2)
+        return sqrt(off * self.requests / (self.requests - 1)) / self.steps
+
+
+def together(sums: Iterable[WorkSum]) -> WorkSum:
+    """One sum of several."""
+    return WorkSum(*map(sum, zip(WorkSum(), *sums, strict=True)))
+
+
+def alone(work: Work) -> WorkSum:
+    """The sum of one request."""
+    label, tokens, steps, cycles, drafted, accepted, time_s, _ = work
+    del label
+    squares = (tokens * tokens, tokens * steps, steps * steps)
+    timed = (1, tokens, time_s) if time_s else (0, 0, 0.0)
+    return WorkSum(1, tokens, steps, cycles, drafted or 0, int(drafted is None), accepted, *timed, *squares)
+
+
+def summed(works: Iterable[Work]) -> WorkSum:
+    """The sum of these requests."""
+    return together(map(alone, works))
+
+
 @dataclass(eq=False)
 class RegimeBook:
-    """The regimes of the requests that are kept; a request is read again only when its row has changed."""
+    """The regimes of a server's requests; a request is read again only when its row has changed."""
 
     _works: dict[int, _Read] = field(default_factory=dict["int", "_Read"])
 
-    def view(self, ended: Iterable[Request], plain_ms: float | None) -> tuple[Regime, ...]:
-        """All requests, then by label where the user gave any, else by tau where the figures show two kinds."""
+    def view(
+        self, ended: Iterable[Request], dropped: Mapping[str | None, WorkSum], plain_ms: float | None
+    ) -> tuple[Regime, ...]:
+        """All requests, then by label where the user gave any, else by tau where the figures show two kinds.
+
+        Args:
+            ended: the requests that are kept.
+            dropped: by label, the work of those that are kept no longer. A split by tau is of the kept ones alone.
+            plain_ms: plain decode time, for the speedup.
+        """
         before = self._works
         now: dict[int, _Read] = {}
         for request in ended:
@@ -77,22 +136,25 @@ class RegimeBook:
             now[request.number] = known if known is not None and known.row is row else _Read(row, work_of(request))
         self._works = now
         works = [read.work for read in now.values() if read.work is not None]
-        return tuple(self._rows(works, plain_ms)) if works else ()
+        return tuple(_rows(works, dropped, plain_ms)) if works or dropped else ()
 
-    def _rows(self, works: list[Work], plain_ms: float | None) -> Iterable[Regime]:
-        whole = _regime("all", "all", works, works, plain_ms)
-        yield whole
-        labels = list(dict.fromkeys(w.label for w in works))
-        if any(labels):
-            for label in labels:
-                yield _regime(label or "no label", "label", [w for w in works if w.label == label], works, plain_ms)
-            return
-        border = _border(works)
-        if border is not None:
-            high, low = [w for w in works if w.tau > border], [w for w in works if w.tau <= border]
-            for name, side in (("predictable", high), ("hard to predict", low)):
-                if side:
-                    yield _regime(name, "split", side, works, plain_ms)
+
+def _rows(works: list[Work], dropped: Mapping[str | None, WorkSum], plain_ms: float | None) -> Iterable[Regime]:
+    kept = summed(works)
+    whole = together([kept, *dropped.values()])
+    yield _regime("all", "all", whole, whole, plain_ms)
+    labels = list(dict.fromkeys([*dropped, *(w.label for w in works)]))
+    if any(labels):
+        for label in labels:
+            own = together([summed(w for w in works if w.label == label), dropped.get(label, WorkSum())])
+            yield _regime(label or "no label", "label", own, whole, plain_ms)
+        return
+    border = _border(works)
+    if border is not None:
+        high, low = [w for w in works if w.tau > border], [w for w in works if w.tau <= border]
+        for name, side in (("predictable", high), ("hard to predict", low)):
+            if side:
+                yield _regime(name, "split", summed(side), kept, plain_ms)
 
 
 def _border(works: list[Work]) -> float | None:
@@ -108,30 +170,23 @@ def _observed(work: Work, spread: float) -> Observation:
     return Observation(work.tau, own / work.steps)
 
 
-def _regime(name: str, how: RegimeHow, works: list[Work], whole: list[Work], plain_ms: float | None) -> Regime:
-    tokens, steps, cycles = (sum(getattr(w, f) for w in works) for f in ("tokens", "steps", "cycles"))
-    timed = [w for w in works if w.time_s]
-    time_s = sum(w.time_s or 0.0 for w in timed)
-    all_s, all_timed = sum(w.time_s or 0.0 for w in whole), all(w.time_s for w in whole)
-    tau = tokens / steps
-    accepted, widths = sum(w.accepted for w in works), [w.drafted for w in works]
-    drafted = sum(w or 0 for w in widths) if cycles and None not in widths else 0
-    off = sum((w.tokens - tau * w.steps) ** 2 for w in works)
-    many = len(works)
-    speed = sum(w.tokens for w in timed) / time_s if time_s else None
+def _regime(name: str, how: RegimeHow, own: WorkSum, whole: WorkSum, plain_ms: float | None) -> Regime:
+    speed = own.timed_tokens / own.time_s if own.time_s else None
+    all_timed = whole.timed == whole.requests and whole.time_s > 0
+    seen = own.drafted > 0 and not own.unseen
     return Regime(
         name=name,
         how=how,
-        requests=many,
-        tokens=tokens,
-        share_tokens=tokens / sum(w.tokens for w in whole),
-        time_s=time_s or None,
-        share_time=time_s / all_s if all_s and all_timed else None,
-        tau=tau,
-        tau_se=sqrt(off * many / (many - 1)) / steps if many > 1 else None,
-        tau_draft=1 + accepted / cycles if cycles else None,
-        acceptance=accepted / drafted if drafted else None,
-        drafted_share=cycles / steps,
+        requests=own.requests,
+        tokens=own.tokens,
+        share_tokens=own.tokens / whole.tokens,
+        time_s=own.time_s or None,
+        share_time=own.time_s / whole.time_s if all_timed else None,
+        tau=own.tokens / own.steps,
+        tau_se=own.tau_error(),
+        tau_draft=1 + own.accepted / own.cycles if own.cycles else None,
+        acceptance=own.accepted / own.drafted if seen else None,
+        drafted_share=own.cycles / own.steps,
         tok_s=speed,
         speedup=speed * plain_ms / 1000 if speed is not None and plain_ms is not None else None,
     )

@@ -138,6 +138,9 @@ class Drafting:
 class Economics:
     """Is speculation paying, and what would pay more.
 
+    Where tables go before a drafter, a draft width is asked of the drafter: ``n_max``, ``cycles``, ``costs``, the curve
+    and the best width are of its cycles alone; times and tau of a cycle, and the speedup, of all methods together.
+
     Attributes:
         n_max: today's draft width: the widest that drafts regularly have.
         slots, depth: slots that decoded at once, and mean resident tokens, to which all times refer.

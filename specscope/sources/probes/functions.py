@@ -83,7 +83,8 @@ def by_role(names: list[str]) -> dict[str, list[str]]:
 
 
 _SHARED: Final = {"draft-dflash": "draft-dspark", "ngram-map-k": "ngram-map-k4v"}
-"""Implementations that serve a second method (``common_speculative_init`` in common/speculative.cpp)."""
+"""Implementations that serve a second method (``common_speculative_init`` in common/speculative.cpp), asked after the
+first where both are in use."""
 
 
 def served_by(implementation: str) -> tuple[str, ...]:
@@ -92,9 +93,16 @@ def served_by(implementation: str) -> tuple[str, ...]:
     return (implementation,) if second is None else (implementation, second)
 
 
-def named(implementation: str, in_use: Collection[str]) -> str:
-    """Which of the methods in use an implementation serves: both if both are, its own where none is known."""
-    return " or ".join(m for m in served_by(implementation) if m in in_use) or implementation
+def told_by(address: int, implementation: str, in_use: Collection[str]) -> dict[int, str]:
+    """The method by the address that a line of the program gives for a draft of an implementation.
+
+    The program adds one for the second of two that share it. Where the methods in use are not known, as when the server
+    detects its drafter's kind by itself, it is one or the other.
+    """
+    serves = served_by(implementation)
+    used = [method for method in serves if method in in_use]
+    names = used if len(used) == len(serves) else [used[0] if used else " or ".join(serves)] * len(serves)
+    return {address + i: name for i, name in enumerate(names)}
 
 
 def method_of(name: str) -> str:

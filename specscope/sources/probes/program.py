@@ -18,6 +18,10 @@ How the width is read: each ``common_speculative_impl_*::draft`` gets the vector
 slot, whose first byte says that the slot wants a draft; at the return of ``common_speculative_draft`` the pointer at
 byte 24 leads to the drafted tokens, truncated as they will be verified. The element's size is the vector's bytes over
 the slots (48 in b11549). Equal to the server's counters in every mode tried (tests/truth).
+
+Implementations are asked one after another, each for the slots that have no draft yet, so that the last one entered
+while a slot wanted a draft has drafted for it. Two methods may share an implementation; they follow each other then,
+and ``address`` is one higher for the second (common_speculative_init and _draft in common/speculative.cpp, b11434).
 """
 
 from __future__ import annotations
@@ -135,19 +139,20 @@ def _drafting(found: Found, only: _Only, slots: int) -> list[str]:
     forget = "".join(f"@dp[{i}] = (uint64)0; " for i in each)
     tell = "".join(
         f"if (@dp[{i}] != 0) {{ $r = *(uint64*)(@dp[{i}] + 24); $n = (*(uint64*)($r + 8) - *(uint64*)$r) / 4; "
-        f'if ($n > 0) {{ printf("W {i} %d %llu\\n", $n, @m); }} }} '
+        f'if ($n > 0) {{ printf("W {i} %d %llu\\n", $n, @m[{i}]); }} }} '
         for i in each
     )
     end = '@in = 0; printf("D %llu %llu %llu %llu\\n", @t0, nsecs, @ds, @dn); @t0 = (uint64)0;'
     out = [
-        _clause("uprobe", roles["draft"], only, "", f"@in = 1; @t0 = nsecs; {forget}"),
+        _clause("uprobe", roles["draft"], only, "", f"@in = 1; @t0 = nsecs; @at = (uint64)0; {forget}"),
         _clause("uretprobe", roles["draft"], only, "@t0 != 0", tell + end),
     ]
     # The vector is read once: the kernel refuses programs that keep a changed pointer to the arguments.
+    here = _HERE[found.machine]
     head = f"$b = *(uint64*)arg1; $s = (*(uint64*)(arg1 + 8) - $b) / {slots}; "
+    head += f"if (@at == {here}) {{ @nth = (uint64)1; }} else {{ @nth = (uint64)0; }} @at = {here}; "
     keep = head + "".join(
-        f"if (*(uint8*)($b + {i} * $s) != 0) {{ @dp[{i}] = $b + {i} * $s; @m = {_HERE[found.machine]}; }} "
-        for i in each
+        f"if (*(uint8*)($b + {i} * $s) != 0) {{ @dp[{i}] = $b + {i} * $s; @m[{i}] = {here} + @nth; }} " for i in each
     )
     # One program for all of them: each further one costs bpftrace a fifth of a second to compile.
     out.append(_clause("uprobe", roles["method"], only, "", keep))

@@ -18,7 +18,7 @@ from specscope.events import (
     StallsSampled,
     TraceStarted,
 )
-from specscope.sources.probes.functions import named
+from specscope.sources.probes.functions import told_by
 from specscope.sources.trace.turns import Turns
 
 if TYPE_CHECKING:
@@ -253,7 +253,9 @@ class TraceLines:
         self.widths = bool(said["widths"])
         self.bursts = bool(said["dear"])
         self.missing = tuple(said["missing"])
-        self._methods = {int(k): named(str(v), self.in_use) for k, v in said["methods"].items()}
+        self._methods = {}
+        for address, implementation in said["methods"].items():
+            self._methods |= told_by(int(address), str(implementation), self.in_use)
         self._turns = Turns(
             sampling="sample" in armed, drafting="draft" in armed, explicit_wait=bool(said["explicit_wait"])
         )

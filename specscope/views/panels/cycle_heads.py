@@ -65,10 +65,12 @@ def _methods(target: Target, ink: Ink, width: int) -> Line:
     """What each method drafted: its cycles, and how many of its draft tokens were accepted, where there is room."""
     for long in (True, False):
         line = ink.line().add(" by method", ink.muted)
-        for method, cycles, drafted, accepted in target.by_method:
-            line.add(f"   {method.removeprefix('draft-')} ", ink.strong).add(f"{whole(cycles)} cycles, ", ink.text)
-            line.add(f"{whole(accepted)} of {whole(drafted)} accepted, " if long else "", ink.text)
-            line.add(percent(accepted / drafted if drafted else None), ink.text)
+        for row in target.by_method:
+            line.add(f"   {row.name.removeprefix('draft-')} ", ink.strong).add(
+                f"{whole(row.cycles)} cycles, ", ink.text
+            )
+            line.add(f"{whole(row.accepted)} of {whole(row.drafted)} accepted, " if long else "", ink.text)
+            line.add(percent(row.acceptance), ink.text)
         if line.cells <= width:
             break
     return line

@@ -26,6 +26,9 @@ LANE_ROWS: Final = 5
 
 LABEL_CELLS: Final = 24
 
+MARK_HINT_FROM: Final = 100
+"""From this width on the label in force stands beside the key that changes it."""
+
 
 class Tape(Panel):
     """One tape, or one per slot where several are at work and there is room."""
@@ -95,6 +98,10 @@ def _title(frame: Frame, target: Target, counts: list[str], ink: Ink, width: int
     line = ink.line().add("─ ", ink.faint).add("cycles ", ink.title).add(said, ink.text).add(" ", ink.faint)
     if frame.activity.stale and frame.activity.for_s is not None:
         line.add(f"last one {span(frame.now - target.cycles[-1].at)} ago ", ink.warn)
+    label = frame.session.marks[-1][1] if frame.session.marks else ""
+    if label:
+        line.add("─ ", ink.faint).add(printable(label)[:LABEL_CELLS], ink.warn)
+        line.add(" │ mark: m " if width >= MARK_HINT_FROM else " ", ink.muted)
     legend = _legend(target.cycles[-width:], ink, width - line.cells - 2)
     if not legend.cells:
         return line.fill(width, "─", ink.faint)

@@ -1,4 +1,4 @@
-"""The figures that speed depends on: rolling and since the start, each with how it is known."""
+"""The figures that speed depends on: rolling and since the start, each with how it is known, and what follows."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
+from specscope.session.economics.words import told_of
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
+from specscope.views.gain_words import gains
 from specscope.views.referee_words import referee_sentence
 from specscope.views.server_words import activity_words, state_sentence, state_style
 from specscope.views.widgets.line import wrapped
@@ -35,7 +37,10 @@ class _Figure:
 
 
 class Verdict(Panel):
-    """Headings, the last seconds, all since the start, and the referee's sentence, which may take two rows."""
+    """Headings, the last seconds, all since the start, what speculation gains, and the referee's sentence.
+
+    The sentence may take two rows.
+    """
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """The rows; the middle two only where there is room for all."""
@@ -48,6 +53,7 @@ class Verdict(Panel):
             _heads(frame, figures, ink),
             _numbers("now", frame, figures, ink),
             _numbers("total", frame, figures, ink),
+            *gains(target, ink, width),
         ]
         room = min(SENTENCE_MOST, max(1, height - len(rows)))
         return [*rows[: height - room], *_sentence(target, ink, width, room, speculating=speculating)]
@@ -66,7 +72,8 @@ def rows_wanted(frame: Frame, width: int) -> int:
     if frame.target is None:
         return 4
     said, _ = _said(frame.target, width, speculating=frame.speculating)
-    return 3 + len(wrapped(said, _sentence_cells(width), SENTENCE_MOST))
+    gained = bool(told_of(frame.target))
+    return 3 + gained + len(wrapped(said, _sentence_cells(width), SENTENCE_MOST))
 
 
 def _figures(target: Target, *, speculating: bool | None) -> list[_Figure]:

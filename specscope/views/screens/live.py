@@ -11,12 +11,15 @@ from specscope.views.panels.header import Header
 from specscope.views.panels.keys import Keys, keys_of_screen
 from specscope.views.panels.lengths import Lengths
 from specscope.views.panels.positions import Positions
+from specscope.views.panels.prefill import PrefillPanel
+from specscope.views.panels.regimes import Regimes
 from specscope.views.panels.requests import Requests
 from specscope.views.panels.slots import Slots
 from specscope.views.panels.sources import Sources
 from specscope.views.panels.tape import Tape
 from specscope.views.panels.verdict import Verdict
 from specscope.views.panels.vram import Vram
+from specscope.views.panels.widths import Widths
 from specscope.views.screens.live_plan import plan
 from specscope.views.screens.planned import PlannedScreen
 
@@ -40,6 +43,9 @@ class LiveScreen(PlannedScreen):
                 "vram": Vram(),
                 "positions": Positions(),
                 "lengths": Lengths(),
+                "widths": Widths(),
+                "regimes": Regimes(),
+                "prefill": PrefillPanel(),
                 "slots": Slots(),
                 "requests": Requests(),
                 "sources": Sources(),

@@ -10,10 +10,15 @@ from textual.geometry import Region
 from specscope.views.panels.anatomy import rows_wanted as anatomy_rows
 from specscope.views.panels.findings import rows_of, worst_first
 from specscope.views.panels.gpu import rows_wanted as gpu_rows
+from specscope.views.panels.prefill import rows_wanted as prefill_rows
+from specscope.views.panels.regimes import LEAST_ROWS as REGIMES_LEAST
+from specscope.views.panels.regimes import rows_wanted as regimes_rows
 from specscope.views.panels.sources import sources_of
 from specscope.views.panels.verdict import rows_wanted
 from specscope.views.panels.vram import ROWS as VRAM_ROWS
 from specscope.views.panels.vram import is_told as vram_told
+from specscope.views.panels.widths import LEAST_ROWS as WIDTHS_LEAST
+from specscope.views.panels.widths import charted
 from specscope.views.widgets.tape import useful_rows
 
 if TYPE_CHECKING:
@@ -25,6 +30,10 @@ HEADER: Final = 1
 KEYS: Final = 1
 TWO_COLUMNS: Final = 100
 """From this width on, panels stand side by side."""
+THREE_COLUMNS: Final = 160
+"""From this width on, three charts stand side by side."""
+REGIMES_BESIDE: Final = 190
+"""From this width on, prompts stand beside the regimes."""
 GUTTER: Final = 2
 SOURCES_FROM: Final = 30
 """On lower screens the sources' rows go to the tape; what they missed is in the referee's sentence."""
@@ -32,6 +41,12 @@ ANATOMY_FROM: Final = 30
 """On lower screens the parts of a turn have a single row."""
 GPU_FROM: Final = 30
 """On lower screens the devices have a single row."""
+COMPARED: Final = 2
+"""Widths, off included, of which something must be known before their chart takes the place of another."""
+WIDTHS_FROM: Final = 40
+"""On lower screens of one column, other widths are told in the verdict alone."""
+REGIMES_FROM: Final = 30
+PREFILL_FROM: Final = 50
 TAPE_FRAME: Final = 2
 """The tape's title, and the row under its bars."""
 TAPE_IDEAL: Final = 17
@@ -75,19 +90,24 @@ def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
     return places
 
 
-ORDER: Final = ("tape", "anatomy", "gpu", "vram", "charts", "slots", "sources", "requests", "findings")
+ORDER: Final = (
+    *("tape", "anatomy", "gpu", "vram", "charts", "widths", "regimes", "slots", "sources"),
+    *("requests", "findings"),
+)
 """The bands from the top down."""
 
-CLAIMS: Final = ("tape", "findings", "gpu", "anatomy", "slots", "requests", "charts", "vram", "sources")
+CLAIMS: Final = (
+    *("tape", "findings", "gpu", "anatomy", "slots", "regimes", "requests", "charts", "vram", "widths"),
+    "sources",
+)
 """Who is served first when rows are scarce."""
 
-WHOLE: Final = ("findings", "gpu", "anatomy", "slots", "vram", "sources")
+WHOLE: Final = ("findings", "gpu", "anatomy", "slots", "regimes", "vram", "sources")
 """Bands that are shown whole, as far as half of what is left allows, before the others grow."""
 
 
 def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     target = frame.target
-    two = width >= TWO_COLUMNS
     slots = max(1, len(target.slots) if target is not None else 0)
     sources = len(sources_of(frame))
     requests = -(-len(target.requests if target is not None else ()) // REQUEST_STEP) * REQUEST_STEP
@@ -105,12 +125,40 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         bands["slots"] = Band(("slots", "sources"), 2, 1 + max(slots, sources))
     if frame.speculating is not False:
         bands["tape"] = Band(("tape",), 5, TAPE_IDEAL)
-        charts = ("positions", "lengths") if two else ("positions",)
-        bands["charts"] = Band(charts, 6, CHART_IDEAL)
+        bands |= _charts(width, height, frame)
+    bands |= _kinds(width, height, frame)
     if frame.findings:
         rows = [rows_of(finding, width) for finding in worst_first(frame.findings)]
         bands["findings"] = Band(("findings",), 1 + rows[0], 1 + sum(rows))
     return bands
+
+
+def _charts(width: int, height: int, frame: Frame) -> dict[str, Band]:
+    """What drafts come to: by position, by length, and what other widths would give, as far as that is known."""
+    known = charted(frame)
+    if width >= THREE_COLUMNS and known:
+        return {"charts": Band(("positions", "lengths", "widths"), WIDTHS_LEAST, CHART_IDEAL)}
+    if width >= TWO_COLUMNS:
+        other = "widths" if known >= COMPARED else "lengths"
+        return {"charts": Band(("positions", other), 6 if other == "lengths" else WIDTHS_LEAST, CHART_IDEAL)}
+    bands = {"charts": Band(("positions",), 6, CHART_IDEAL)}
+    if known >= COMPARED and height >= WIDTHS_FROM:
+        bands["widths"] = Band(("widths",), WIDTHS_LEAST, CHART_IDEAL)
+    return bands
+
+
+def _kinds(width: int, height: int, frame: Frame) -> dict[str, Band]:
+    """Regimes, and prompts beside them; on low screens they are on the page of the widths alone."""
+    regimes = regimes_rows(frame) if height >= REGIMES_FROM else 0
+    half = (width - GUTTER) // 2
+    if regimes and width >= REGIMES_BESIDE:
+        prompts = prefill_rows(frame, half)
+        panels = ("regimes", "prefill") if prompts else ("regimes",)
+        return {"regimes": Band(panels, REGIMES_LEAST, max(regimes, prompts))}
+    if regimes:
+        return {"regimes": Band(("regimes",), REGIMES_LEAST, regimes)}
+    prompts = prefill_rows(frame, width) if height >= PREFILL_FROM else 0
+    return {"regimes": Band(("prefill",), 2, prompts)} if prompts else {}
 
 
 def _gpu_bands(width: int, height: int, frame: Frame) -> dict[str, Band]:

@@ -44,12 +44,16 @@ class Column:
         share: its height, 0..1.
         number: above the column.
         ghost: a second, larger height drawn faintly behind it.
+        label_style: of the label; None: as the others.
+        open: it may be higher, by how much is not known: a question mark stands on it.
     """
 
     label: str
     share: float
     number: str
     ghost: float | None = None
+    label_style: Style | None = None
+    open: bool = False
 
 
 def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line | Strip]:
@@ -64,22 +68,24 @@ def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -
     spots = [(round(i * pitch) + 1, round((i + 1) * pitch) - round(i * pitch) - 1) for i in range(len(shown))]
     numbers = all(len(c.number) < pitch for c in shown) and height > 3  # noqa: PLR2004  numbers, a bar, labels
     bar_rows = max(1, height - 1 - numbers)
-    rows: list[Line | Strip] = [_texts([c.number for c in shown], spots, ink, ink.text)] if numbers else []
+    rows: list[Line | Strip] = [_texts([(c.number, ink.text) for c in shown], spots, ink)] if numbers else []
     rows += _bars(shown, [x for x, _ in spots], int(pitch) - 1, bar_rows, ink)
-    rows.append(_texts([c.label for c in shown], spots, ink, ink.muted))
+    rows.append(_texts([(c.label, c.label_style or ink.muted) for c in shown], spots, ink))
     return rows
 
 
 def _bars(columns: Sequence[Column], starts: Sequence[int], thick: int, height: int, ink: Ink) -> list[Strip]:
-    styles = {"n": ink.text, "b": ink.accepted, "g": ink.rejected}
+    styles = {"n": ink.text, "b": ink.accepted, "g": ink.rejected, "u": ink.muted}
     rows: list[Strip] = []
     for row in reversed(range(height)):
         text = codes = ""
         for column, start in zip(columns, starts, strict=True):
             solid = _level(column.share, height, row)
             ghost = column.ghost is not None and not solid and _level(column.ghost, height, row)
-            text = text.ljust(start) + ("░" if ghost else RISING[solid]) * thick
-            codes = codes.ljust(start, "n") + ("b" if solid else "g" if ghost else "n") * thick
+            on_top = column.open and not solid and (not row or _level(column.share, height, row - 1))
+            cells = "?".center(thick) if on_top else ("░" if ghost else RISING[solid]) * thick
+            text = text.ljust(start) + cells
+            codes = codes.ljust(start, "n") + ("u" if on_top else "b" if solid else "g" if ghost else "n") * thick
         rows.append(Strip(runs(text, codes, styles), len(text)))
     return rows
 
@@ -89,8 +95,9 @@ def _level(share: float, rows: int, row: int) -> int:
     return max(0, min(EIGHTHS, eighths - row * EIGHTHS))
 
 
-def _texts(texts: Sequence[str], spots: Sequence[tuple[int, int]], ink: Ink, style: Style) -> Line:
+def _texts(texts: Sequence[tuple[str, Style]], spots: Sequence[tuple[int, int]], ink: Ink) -> Line:
     line = ink.line()
-    for text, (x, cells) in zip(texts, spots, strict=True):
-        line.fill(x, " ", style).add(text.center(cells), style)
+    for (text, style), (x, cells) in zip(texts, spots, strict=True):
+        left = (cells - len(text)) // 2
+        line.fill(x + max(0, left), " ", ink.text).add(text, style)
     return line

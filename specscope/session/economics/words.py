@@ -1,0 +1,146 @@
+"""The verdict in words: what speculation gains, which width is best, and what either rests on.
+
+A verdict never stands without its basis; what is not known is said in as few words.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from specscope.session.economics.state import CostHow, Economics, PlainHow, PlainTime, Regime, TryNext, WidthPoint
+    from specscope.session.state import Evidence, Target
+
+TEN: Final = 10.0
+TWO: Final = 2.0
+
+PLAIN_RUN: Final = "specscope recipe plain"
+"""The command that prints how plain decoding is measured."""
+
+HOW: Final[dict[CostHow | PlainHow, str]] = {
+    "seen": "seen",
+    "recorded": "recorded",
+    "between": "not seen, between others",
+    "suggested": "not seen, across 8 rows",
+    "this run": "seen here",
+    "fit": "from cycle times",
+    "floor": "memory bandwidth",
+}
+"""How a time is known, in few words."""
+
+
+class Told(NamedTuple):
+    """One half of the verdict.
+
+    Attributes:
+        forms: (what is said, what it rests on), the longest form first.
+        verdict: it holds a figure that was worked out, and wants the mark for that.
+        loud: speculation costs more than it gains, or another width is better.
+    """
+
+    forms: tuple[tuple[str, str], ...]
+    verdict: bool = True
+    loud: bool = False
+
+
+def factor(value: float) -> str:
+    """A speedup: ``4.7x``, ``1.44x``, ``0.62x``, ``12x``."""
+    digits = 2 if value < TWO else 1 if value < TEN else 0
+    return f"{value:.{digits}f}x"
+
+
+def speed(value: float) -> str:
+    """Tokens per second: ``17.98``, ``343``, ``1,052``."""
+    return f"{value:,.0f}" if value >= TEN * TEN else f"{value:.1f}" if value >= TWO * TEN else f"{value:.2f}"
+
+
+def plain_words(plain: PlainTime) -> str:
+    """``17.98 tok/s recorded``."""
+    return f"{speed(1000 / plain.ms)} tok/s {HOW[plain.how]}"
+
+
+def told_of(target: Target) -> list[Told]:
+    """What is to be said: of the speed, and of the width; nothing of a server of which no draft is known."""
+    if not target.config.types and not target.totals.cycles:
+        return []
+    return [told for told in (speedup_told(target.economics), width_told(target.economics)) if told is not None]
+
+
+def evidence_of(target: Target) -> Evidence:
+    """How the verdict is known: worked out, or of cycles that are not those that the server counted."""
+    return "parted" if target.cycle_evidence == "parted" else "estimated"
+
+
+def speedup_told(economics: Economics) -> Told | None:
+    """What speculation gains over plain decoding, or why that is not known; None where there is nothing to judge."""
+    e = economics
+    if e.collecting:
+        return Told(((f"collecting: {e.collecting}", ""),), verdict=False)
+    if e.speedup is not None and e.plain is not None:
+        plain, gained = plain_words(e.plain), factor(e.speedup.value)
+        loses, unclear = e.speedup.high < 1, e.speedup.low <= 1 <= e.speedup.high
+        word = "slower than plain, " if loses else "no sure gain, " if unclear else ""
+        said = f"{gained} plain decode"
+        forms = (
+            (said, f"{word}{factor(e.speedup.low)} to {factor(e.speedup.high)}, plain {plain}"),
+            (said, word + plain),
+            (f"{gained} plain", word.replace(" than plain", "") + plain.replace(" tok/s", "")),
+        )
+        return Told(forms, loud=loses)
+    if e.speedup_at_least is not None and e.speedup_at_least > 1:
+        return Told(((f"at least {factor(e.speedup_at_least)} plain decode", "by memory bandwidth"),))
+    if e.n_max is None:
+        return None
+    unknown, why = "speedup not known", "no plain decode seen"
+    return Told(((unknown, f"{why}: {PLAIN_RUN}"), (unknown, why)), verdict=False)
+
+
+def width_told(economics: Economics) -> Told | None:
+    """Which draft width is best, beside today's; None before that is asked."""
+    e = economics
+    if e.collecting or e.n_max is None or e.cycle_ms is None:
+        return None
+    basis = costs_words(e)
+    best, gain = e.best_n_max, e.gain_pct
+    if best is None or gain is None:
+        run = f", try {width_name(e.try_next.n_max)}" if e.try_next is not None else ""
+        said = f"width {e.n_max}: best not known{run}"
+        return Told(((said, basis), (said, "")), verdict=False)
+    now = f"width {e.n_max} -> {width_name(best)}"
+    if best == e.n_max:
+        said = f"{now} {'is' if e.sure else 'seems'} best"
+        return Told(((said, f"{basis}, wider not seen" if e.hidden else basis), (said, basis)))
+    said = f"{now} {'is best' if e.sure else 'may be better'}, {gain.value:+.0f} %"
+    return Told(((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis)), loud=e.sure)
+
+
+def costs_words(economics: Economics) -> str:
+    """At how many widths the cycle time is known: ``9 widths seen, 1 recorded``."""
+    seen = sum(p.how == "seen" for p in economics.costs)
+    recorded = sum(p.how == "recorded" for p in economics.costs)
+    words = f"{seen} width{'s' if seen != 1 else ''} seen"
+    return f"{words}, {recorded} recorded" if recorded else words
+
+
+def width_name(n_max: int) -> str:
+    """``7``, or ``off`` for none."""
+    return str(n_max) if n_max else "off"
+
+
+def next_run(run: TryNext) -> tuple[str, str]:
+    """What to try, and the command that prints how: (``n_max 7``, ``specscope recipe width 7``)."""
+    if not run.n_max:
+        return "a run with speculation off", PLAIN_RUN
+    return f"n_max {run.n_max}", f"specscope recipe width {run.n_max}"
+
+
+def is_figure(point: WidthPoint) -> bool:
+    """Whether a width's speed is a figure; between widths that were seen only its interval is a claim."""
+    return point.tok_s is not None and point.how not in ("between", "suggested")
+
+
+def kinds(regimes: tuple[Regime, ...]) -> tuple[Regime, ...]:
+    """The regimes that are worth telling apart: the whole first, unless a single kind is all there is."""
+    if len(regimes) == 2 and regimes[0].requests == regimes[1].requests:  # noqa: PLR2004  the whole and its only part
+        return regimes[1:]
+    return regimes
