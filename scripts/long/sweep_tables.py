@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from specscope.recording import Recording
 from specscope.session.economics.batches import t95
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.economics.state import Span
 from specscope.session.fold import Fold
 

@@ -12,8 +12,8 @@ from economics_bench import Bench, flat, linear, stepped
 
 from specscope.session.economics.batches import Batches
 from specscope.session.economics.cost_book import CELLS, CostBook
-from specscope.session.economics.derive import recorded_run
 from specscope.session.economics.plain import bandwidth_floor
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.gpu_state import Gpu, GpuUse
 from specscope.session.memory.map_state import KvFill, MapPart, Memory, MemoryMap
 
@@ -175,7 +175,8 @@ def test_the_speedup_is_confirmed_by_a_run_with_speculation_off(off: RecordedRun
     server = Bench(requests=100, tokens=400)
     economics = server.target(off).economics
     assert economics.speedup.low <= server.speed(15) / server.speed(0) <= economics.speedup.high
-    assert economics.speedup.high / economics.speedup.low < 1.1
+    # The run with speculation off is another run, and repeated runs differ by 4.1 %: that is most of it.
+    assert 1.16 < economics.speedup.high / economics.speedup.low < 1.2
 
 
 def test_depth_does_not_leak_into_width(off: RecordedRun) -> None:
@@ -260,14 +261,73 @@ def test_a_line_through_narrow_widths_is_carried_on_to_plain_time() -> None:
     economics = server.target().economics
     plain = economics.plain
     assert (plain.how, plain.basis) == ("fit", "cycle time at widths 1 to 7, carried on to 0")
-    assert plain.low < linear(0) < plain.high
-    assert plain.high / plain.low < 1.1
+    # At width 0 the line has a step that feeds the drafter: plain decoding takes that or less.
+    assert plain.high == pytest.approx(linear(0), rel=0.02)
+    assert plain.low == pytest.approx(linear(0) / 2, rel=0.02)
+    assert plain.low < plain.ms < plain.high
     assert (economics.try_next.n_max, economics.try_next.why) == (0, "plain decoding has not been measured")
 
 
 def test_a_block_drafters_line_is_not_carried_on_where_its_pass_is_not_known() -> None:
-    server = Bench(n_max=7, block=8, choose=lambda r, w: r.randint(1, w), ends=False)
+    server = Bench(n_max=7, block=8, choose=lambda r, w: r.randint(1, w), ends=False, told=False)
     assert server.target().economics.plain is None
+
+
+def test_a_drafter_drafts_its_whole_width_for_a_draft_that_is_cut(off: RecordedRun) -> None:
+    # The lab's quick pair: drafting takes 1.5 ms at a limit of 15 and 0.4 at 1, in proportion to the rows.
+    def drafting(n: int) -> float:
+        return 0.3 + 0.08 * n
+
+    def cost(n: int) -> float:
+        return 1.5 + drafting(n) + 0.6 * n
+
+    for told in (True, False):
+        server = Bench(cost=cost, plain_ms=1.2, fed_ms=0.4, drafting=drafting, told=told, requests=300, tokens=60)
+        economics = server.target(off).economics
+        costs = {p.width: p for p in economics.costs}
+        assert {p.how for w, p in costs.items() if w < 15} == {"cut"}
+        for width, point in costs.items():
+            assert point.low < cost(width) < point.high, (told, width)
+        whole = costs[4].ms + drafting(15) - drafting(4)
+        assert costs[4].ms < 0.95 * whole
+        assert any(("its own time" if told else "half of the time") in a for a in economics.assumes)
+        assert (costs[4].high - costs[4].low < 0.25 * costs[4].ms) is told
+
+
+def test_draft_simple_drafts_no_more_than_is_wanted() -> None:
+    server = Bench(method="draft-simple", block=None, drafting=lambda n: 0.5 * n, told=False, requests=100)
+    costs = server.target().economics.costs
+    assert {p.how for p in costs} == {"seen"}
+
+
+def test_on_a_device_a_draft_cut_at_a_requests_end_tells_no_narrower_limits_cost(off: RecordedRun) -> None:
+    # An H200: 9.5 to 14 ms for widths that follow another one, 11.7 for width 15 after itself.
+    economics = Bench(cost=lambda w: 8.0 + 0.25 * w, device=True, rebuilt_ms=5.0, requests=150).target(off).economics
+    assert [p.width for p in economics.costs] == [15]
+    assert economics.best_n_max is None
+    assert economics.try_next.n_max == 7
+    assert any("graph anew" in a for a in economics.assumes)
+
+
+def test_a_plain_step_beside_a_drafter_is_no_plain_decoding() -> None:
+    server = Bench(plain_ms=8.0, fed_ms=4.0, requests=200)
+    target = server.target()
+    plain = target.economics.plain
+    assert plain.how == "with drafter"
+    assert plain.low < 8.0 < plain.high
+    assert plain.high == pytest.approx(12.0, rel=0.05)
+    assert "plain decoding takes that or less" in plain.basis
+    assert target.economics.try_next.n_max == 0
+    assert recorded_run(target, "drafting.jsonl").plain == ()
+
+
+def test_tables_feed_nothing_and_their_plain_steps_are_plain() -> None:
+    server = Bench(method="ngram-mod", block=None, choose=lambda *_: 0, requests=20)
+    assert server.target().economics.plain.how == "this run"
+
+
+def test_a_run_with_speculation_off_goes_before_steps_beside_a_drafter(off: RecordedRun) -> None:
+    assert Bench(fed_ms=4.0, requests=100).target(off).economics.plain.how == "recorded"
 
 
 def test_no_plain_step_is_faster_than_the_memory_can_be_read() -> None:

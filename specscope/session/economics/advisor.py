@@ -121,7 +121,7 @@ class Advisor:
 
     def _cost(self, n: int) -> CostPoint | None:
         if n not in self._costs:
-            self._costs[n] = self.costs.mean(self.acceptance.widths(n))
+            self._costs[n] = self.costs.mean(self.acceptance.widths(n), n)
         return self._costs[n]
 
     def _doubt(self, n: int) -> tuple[float, float]:
@@ -158,7 +158,7 @@ class Advisor:
         narrower = self._narrower(curve, best)
         if narrower is not None:
             return narrower
-        if self.plain is None or self.plain.how in ("fit", "floor"):
+        if self.plain is None or self.plain.how in ("with drafter", "fit", "floor"):
             return TryNext(0, "plain decoding has not been measured")
         if hidden:
             wider = min(self.limit, 2 * self.today)

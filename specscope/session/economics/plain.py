@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.batches import Z95, t95
 from specscope.session.economics.cost_book import PLAIN
-from specscope.session.economics.cost_model import KERNEL_ROWS
+from specscope.session.economics.cost_model import KERNEL_ROWS, REPEAT, of_another_run
 from specscope.session.economics.state import PlainPoint, PlainTime
 
 if TYPE_CHECKING:
@@ -28,8 +28,10 @@ LEAST_PLAIN: Final = 200
 LEAST_OF_ONE: Final = 16
 """Tokens of a request that is counted."""
 
-NOISE: Final = 0.041
-"""Of a request's time, where there are too few to see their scatter: published repeat-to-repeat noise, 4.1 %."""
+FED: Final = 2.0
+"""By how much a step without a draft can be longer where a drafter is fed: it reads hidden states off the target and
+computes a row of its own cache in every step. The lab's servers took 1.4 to 1.9 times what they take without one (two
+cores, quick and paying pair), the least is nothing; the figure in the middle is what is said."""
 
 OVERLAP_S: Final = 0.05
 """Requests that follow one another at once may seem to overlap by what a source is late."""
@@ -64,7 +66,7 @@ def _point(rows: list[tuple[int, float, float | None]]) -> PlainPoint:
     steps = sum(n for n, _, _ in rows)
     ms = sum(took for _, took, _ in rows) / steps
     many = len(rows)
-    half = Z95 * NOISE * ms / sqrt(many)
+    half = Z95 * REPEAT * ms / sqrt(many)  # too few to see their scatter
     if many > 2:  # noqa: PLR2004  two requests say little of their own scatter
         off = sum((took - ms * n) ** 2 for n, took, _ in rows) * many / (many - 1)
         half = t95(many - 1) * sqrt(off) / steps
@@ -92,27 +94,52 @@ def best_plain(
     runs: Sequence[RecordedRun],
     costs: Sequence[CostPoint],
     drafting: Drafting | None,
+    *,
+    fed: bool,
+    steady: bool,
 ) -> PlainTime | None:
-    """The best basis but the floor, which is no estimate."""
-    if by_request and (strata is None or strata.slots == 1):
-        depth = strata.depth if strata is not None else None
-        ms, low, high, _ = _at_depth(by_request, depth)
-        steps = sum(p.steps for p in by_request)
-        basis = f"the server's own time of {steps:,} steps in requests without a draft"
-        return PlainTime(ms, low, high, "this run", basis, steps, depth)
-    here = _in_this_run(strata) if strata is not None else None
-    if here is not None:
+    """The best basis but the floor, which is no estimate.
+
+    Args:
+        strata: the steps of this run by width.
+        by_request: plain steps by the server's own time of whole requests.
+        runs: recorded ones, best first.
+        costs: cycle times of this run by width, as they were seen.
+        drafting: what the drafter takes of a cycle.
+        fed: a drafter is fed in every step, plain ones too.
+        steady: a step is not dearer for being unlike the one before it, so that one between cycles is like any other.
+    """
+    here = _by_request(by_request, strata) or (_in_this_run(strata) if steady or not fed else None)
+    if here is not None and not fed:
         return here
     for run in runs:
         found = _recorded(run, strata)
         if found is not None:
             return found
-    return _carried_on(costs, drafting, strata.depth if strata is not None else None)
+    if here is not None:
+        basis = f"{here.basis} beside a drafter that is fed: plain decoding takes that or less"
+        return PlainTime(*_unfed(here.ms, here.low, here.high), "with drafter", basis, here.steps, here.depth)
+    return _carried_on(costs, drafting, strata.depth if strata is not None else None, fed=fed) if steady else None
 
 
-def _in_this_run(strata: Strata) -> PlainTime | None:
-    fit = next((f for f in strata.fits if f.width == PLAIN), None)
-    if fit is None:
+def _unfed(ms: float, low: float, high: float) -> tuple[float, float, float]:
+    """A step's time and the ends of its interval, of a server without the drafter that it feeds."""
+    return ms / sqrt(FED), low / FED, high
+
+
+def _by_request(points: Sequence[PlainPoint], strata: Strata | None) -> PlainTime | None:
+    if not points or (strata is not None and strata.slots > 1):
+        return None
+    depth = strata.depth if strata is not None else None
+    ms, low, high, _ = _at_depth(points, depth)
+    steps = sum(p.steps for p in points)
+    basis = f"the server's own time of {steps:,} steps in requests without a draft"
+    return PlainTime(ms, low, high, "this run", basis, steps, depth)
+
+
+def _in_this_run(strata: Strata | None) -> PlainTime | None:
+    fit = next((f for f in strata.fits if f.width == PLAIN), None) if strata is not None else None
+    if strata is None or fit is None:
         return None
     half = t95(fit.freedom) * fit.se
     basis = f"{fit.n:,} steps without a draft in this run"
@@ -126,6 +153,7 @@ def _recorded(run: RecordedRun, strata: Strata | None) -> PlainTime | None:
     ms, low, high, far = _at_depth(run.plain, depth)
     steps = sum(p.steps for p in run.plain)
     basis = f"{steps:,} plain steps of {run.name}" + (", at another depth" if far else "")
+    low, high = of_another_run(ms, low, high)
     return PlainTime(ms, low, high, "recorded", basis, steps, depth)
 
 
@@ -154,13 +182,15 @@ def _at_depth(points: Sequence[PlainPoint], depth: float | None) -> tuple[float,
     return near.ms + slope * off, near.low + slope * off, near.high + slope * off, far
 
 
-def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: float | None) -> PlainTime | None:
+def _carried_on(
+    costs: Sequence[CostPoint], drafting: Drafting | None, depth: float | None, *, fed: bool
+) -> PlainTime | None:
     """The cycles' own line at width 0, less what the drafter takes there: for a block drafter a whole pass.
 
     Only widths up to the known step of the kernels are on one line, and a line is carried on no further than it is
     long. It cannot be above the cost of the narrowest draft.
     """
-    line = [p for p in costs if p.width < KERNEL_ROWS and p.how in ("seen", "recorded")]
+    line = [p for p in costs if p.width < KERNEL_ROWS]
     if len(line) < LINE_WIDTHS or line[0].width > line[-1].width - line[0].width or drafting is None:
         return None
     pass_ms = {"token": 0.0, "table": 0.0, "block": drafting.ms}.get(drafting.by)
@@ -182,7 +212,8 @@ def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: fl
     if ms <= 0:
         return None
     basis = f"cycle time at widths {line[0].width} to {line[-1].width}, carried on to 0"
-    return PlainTime(ms, max(0.0, ms - half), min(most, ms + half), "fit", basis, 0, depth)
+    told = ms, max(0.0, ms - half), min(most, ms + half)
+    return PlainTime(*(_unfed(*told) if fed else told), "fit", basis, 0, depth)
 
 
 def bandwidth_floor(memory: Memory, uses: Sequence[GpuUse], depth: float | None, *, experts: bool) -> float | None:

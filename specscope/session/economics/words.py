@@ -19,10 +19,12 @@ PLAIN_RUN: Final = "specscope recipe plain"
 
 HOW: Final[dict[CostHow | PlainHow, str]] = {
     "seen": "seen",
+    "cut": "seen in cut drafts",
     "recorded": "recorded",
     "between": "not seen, between others",
     "suggested": "not seen, across 8 rows",
     "this run": "seen here",
+    "with drafter": "with drafter fed",
     "fit": "from cycle times",
     "floor": "memory bandwidth",
 }
@@ -116,7 +118,7 @@ def width_told(economics: Economics) -> Told | None:
 
 def costs_words(economics: Economics) -> str:
     """At how many widths the cycle time is known: ``9 widths seen, 1 recorded``."""
-    seen = sum(p.how == "seen" for p in economics.costs)
+    seen = sum(p.how in ("seen", "cut") for p in economics.costs)
     recorded = sum(p.how == "recorded" for p in economics.costs)
     words = f"{seen} width{'s' if seen != 1 else ''} seen"
     return f"{words}, {recorded} recorded" if recorded else words
