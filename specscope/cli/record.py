@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from specscope import __version__
 from specscope.cli.common import settings_of
-from specscope.cli.exits import OK, UNREACHABLE, CommandError
+from specscope.cli.exits import OK, CommandError
 from specscope.cli.runs import load_runs
 from specscope.cli.targets import live
 from specscope.cli.watching import mark, sleep_or_signal, watching
@@ -37,9 +37,8 @@ def run(args: Namespace) -> int:
         raise CommandError(str(error)) from error
     except OSError as error:  # the disk is full or gone; what was written before stays readable
         raise CommandError(f"{path}: {error.strerror or error}") from error
-    except CommandError as error:
-        if error.code == UNREACHABLE:  # nothing was seen, and the name is free for the next try
-            path.unlink(missing_ok=True)
+    except CommandError:  # nothing was seen, and the name is free for the next try
+        path.unlink(missing_ok=True)
         raise
     sys.stderr.write(f"{recorder.facts:,} facts in {args.output}\n")
     return OK

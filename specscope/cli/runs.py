@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.cli.exits import CommandError
 from specscope.events import SourceAttached, SourceLost
 from specscope.recording import Recording, RecordingError
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.fold import Fold
 
 if TYPE_CHECKING:
@@ -119,6 +119,8 @@ class Runs:
         Raises:
             CommandError: one fits none (exit 2).
         """
+        if self.runs and not self._answers:
+            raise CommandError(f"{self.runs[0].told.name}: nothing says which model is run here")
         for answers in zip(*self._answers.values(), strict=True):
             words = [a for a in answers if isinstance(a, str)]
             if len(words) == len(answers):
