@@ -44,7 +44,8 @@ class Bench:
         drafting: milliseconds in it that the drafter takes at a limit; it drafts as much in a cycle that is cut.
         told: the log's statistics tell what drafting takes.
         fed_ms: what a plain step takes beside a drafter, more than without.
-        device: layers lie on one, so that a draft of another width than the one before costs ``rebuilt_ms`` more.
+        layers: of the target, as its header says; None: it was not read.
+        rebuilt_ms: what a step takes longer that is unlike the one before it.
         rates: conditional acceptance by position.
         noise: standard deviation of a step's time, relative.
         per_token_ms: what depth adds to a step.
@@ -57,7 +58,7 @@ class Bench:
     drafting: Callable[[int], float] = lambda _: 0.01
     told: bool = True
     fed_ms: float = 0.0
-    device: bool = False
+    layers: int | None = 1
     rebuilt_ms: float = 0.0
     rates: tuple[float, ...] = (0.9, 0.85, 0.8, 0.75, 0.7, 0.7, 0.65, 0.65, 0.6, 0.6, 0.55, 0.55, 0.5, 0.5, 0.5)
     n_max: int = 15
@@ -132,7 +133,7 @@ class Bench:
         if width:
             base = self.cost(width) + self.drafting(self.n_max) - self.drafting(width)
             self._drafts += 1
-        if self.device and width != self._before:
+        if width != self._before:
             base += self.rebuilt_ms
         self._before = width
         took = (base + self.per_token_ms * depth) * max(0.2, self._rng.gauss(1, self.noise))
@@ -153,8 +154,10 @@ class Bench:
             b.found(),
             b.attached("log", "cycles"),
             b.attached("slots", "polled"),
-            b.process(f"-m /models/target.gguf -ngl {99 if self.device else 0} {flags}"),
+            b.process(f"-m /models/target.gguf {flags}"),
         ]
+        if self.layers is not None:
+            facts.append(b.model("target", n_layer=self.layers))
         if self.block is not None and self.n_max:
             facts.append(b.model("drafter", block_size=self.block))
         return facts

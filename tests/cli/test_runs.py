@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 DRAFTING = Bench(requests=60, told=False)
 PLAIN = Bench(n_max=0, requests=10, seed=9)
+UNREAD = Bench(n_max=0, requests=10, seed=9, layers=None)
 
 
 def facts_of(bench: Bench, *more: ev.Event) -> list[ev.Event]:
@@ -48,7 +49,7 @@ def plain(tmp_path: Path) -> str:
 @pytest.fixture
 def other(tmp_path: Path) -> str:
     """Another model with speculation off."""
-    facts = facts_of(PLAIN, b.process("-m /elsewhere/other.gguf"))
+    facts = facts_of(UNREAD, b.process("-m /elsewhere/other.gguf"))
     return str(record(tmp_path / "other.jsonl", facts))
 
 
@@ -155,7 +156,7 @@ def test_files_that_tell_nothing_are_named(tmp_path: Path, drafting: str, capsys
 
 
 def served_as(model: str, tmp_path: Path) -> str:
-    return str(record(tmp_path / "run.jsonl", facts_of(PLAIN, b.process(f"-m /x/{model}"))))
+    return str(record(tmp_path / "run.jsonl", facts_of(UNREAD, b.process(f"-m /x/{model}"))))
 
 
 def test_a_live_server_is_given_runs_of_its_model(

@@ -263,7 +263,7 @@ def test_a_line_through_narrow_widths_is_carried_on_to_plain_time() -> None:
     assert (plain.how, plain.basis) == ("fit", "cycle time at widths 1 to 7, carried on to 0")
     # At width 0 the line has a step that feeds the drafter: plain decoding takes that or less.
     assert plain.high == pytest.approx(linear(0), rel=0.02)
-    assert plain.low == pytest.approx(linear(0) / 2, rel=0.02)
+    assert plain.low == pytest.approx((linear(0) - 0.2) / 2, rel=0.02)
     assert plain.low < plain.ms < plain.high
     assert (economics.try_next.n_max, economics.try_next.why) == (0, "plain decoding has not been measured")
 
@@ -281,6 +281,7 @@ def test_a_drafter_drafts_its_whole_width_for_a_draft_that_is_cut(off: RecordedR
     def cost(n: int) -> float:
         return 1.5 + drafting(n) + 0.6 * n
 
+    spans: list[float] = []
     for told in (True, False):
         server = Bench(cost=cost, plain_ms=1.2, fed_ms=0.4, drafting=drafting, told=told, requests=300, tokens=60)
         economics = server.target(off).economics
@@ -291,22 +292,43 @@ def test_a_drafter_drafts_its_whole_width_for_a_draft_that_is_cut(off: RecordedR
         whole = costs[4].ms + drafting(15) - drafting(4)
         assert costs[4].ms < 0.95 * whole
         assert any(("its own time" if told else "half of the time") in a for a in economics.assumes)
-        assert (costs[4].high - costs[4].low < 0.25 * costs[4].ms) is told
+        spans.append(costs[4].high - costs[4].low)
+    assert spans[0] < 0.8 * spans[1]
 
 
 def test_draft_simple_drafts_no_more_than_is_wanted() -> None:
-    server = Bench(method="draft-simple", block=None, drafting=lambda n: 0.5 * n, told=False, requests=100)
-    costs = server.target().economics.costs
-    assert {p.how for p in costs} == {"seen"}
+    server = Bench(method="draft-simple", block=None, told=False, requests=100)
+    economics = server.target().economics
+    assert not any("drafts all" in a for a in economics.assumes)
+    for point in economics.costs:
+        assert point.ms == pytest.approx(server.cost(point.width), rel=0.05), point.width
 
 
-def test_on_a_device_a_draft_cut_at_a_requests_end_tells_no_narrower_limits_cost(off: RecordedRun) -> None:
-    # An H200: 9.5 to 14 ms for widths that follow another one, 11.7 for width 15 after itself.
-    economics = Bench(cost=lambda w: 8.0 + 0.25 * w, device=True, rebuilt_ms=5.0, requests=150).target(off).economics
+def test_a_draft_that_is_cut_builds_its_graph_anew(off: RecordedRun) -> None:
+    # An H200 and 37 layers: 3.5 ms of a cycle of 8 to 12 are the building.
+    def cost(n: int) -> float:
+        return 8.0 + 0.25 * n
+
+    server = Bench(cost=cost, rebuilt_ms=3.5, layers=37, requests=200)
+    economics = server.target(off).economics
+    for point in economics.costs:
+        assert point.low < cost(point.width) < point.high, point.width
+    assert economics.costs[3].high > 1.6 * economics.costs[3].low
+    assert (economics.best_n_max, economics.try_next.n_max) == (None, 7)  # vague as they are, nothing is claimed
+    assert any("3.7 ms by the number of layers, 7.4 at most" in a for a in economics.assumes)
+    # The same on a card that is five times slower: the building is small beside the rest.
+    slow = Bench(cost=lambda n: 5 * cost(n), plain_ms=40.0, rebuilt_ms=3.5, layers=37, requests=200)
+    economics = slow.target(recorded_run(Bench(n_max=0, plain_ms=40.0).target(), "off.jsonl")).economics
+    assert economics.best_n_max is not None
+    for point in economics.curve[1:]:
+        assert point.tok_s.low < slow.speed(point.n_max) < point.tok_s.high, point.n_max
+
+
+def test_where_no_header_was_read_cut_drafts_tell_nothing_of_narrower_limits(off: RecordedRun) -> None:
+    economics = Bench(requests=100, layers=None).target(off).economics
     assert [p.width for p in economics.costs] == [15]
-    assert economics.best_n_max is None
-    assert economics.try_next.n_max == 7
-    assert any("graph anew" in a for a in economics.assumes)
+    assert (economics.best_n_max, economics.try_next.n_max) == (None, 7)
+    assert any("such cycles are left out" in a for a in economics.assumes)
 
 
 def test_a_plain_step_beside_a_drafter_is_no_plain_decoding() -> None:

@@ -146,8 +146,8 @@ def of_another_run(ms: float, low: float, high: float) -> tuple[float, float]:
 
 
 def seen_costs(strata: Strata) -> tuple[CostPoint, ...]:
-    """Cycle time at the widths seen here, as they were, never falling with width."""
-    return _never_falling([_point(f) for f in strata.fits if f.width != PLAIN])
+    """Cycle time at the widths seen here, as they were."""
+    return tuple(_point(f) for f in strata.fits if f.width != PLAIN)
 
 
 def with_recorded(own: Iterable[CostPoint], recorded: Iterable[CostPoint]) -> tuple[CostPoint, ...]:

@@ -18,7 +18,7 @@ from specscope.session.economics.cost_model import (
     stratum,
     with_recorded,
 )
-from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span
+from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span, rebuilding
 from specscope.session.economics.drafted_by import drafted_by, feeds, stops, widest_draft
 from specscope.session.economics.method_rows import MethodTeller
 from specscope.session.economics.methods import all_cycles, known_methods
@@ -28,7 +28,6 @@ from specscope.session.economics.regimes import RegimeBook
 from specscope.session.economics.state import Drafting, Economics, Span
 from specscope.session.economics.turn_times import TABLE
 from specscope.session.economics.verdict import basis_of, bounded, speedup_of
-from specscope.session.placement import on_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -123,12 +122,12 @@ class _Deriver:
         acceptance = self._acceptance(joint)
         drafting = self._drafting(acceptance.today)
         known = [p for run in self.runs if run.slots == strata.slots for p in run.costs]
-        seen, steady = seen_costs(strata), self._steady()
+        seen = seen_costs(strata)
         draft_pass = self._pass(acceptance, strata, seen)
-        points = with_recorded(self._at_own_limit(seen, acceptance, draft_pass, steady=steady), known)
+        points = with_recorded(self._at_own_limit(seen, acceptance, draft_pass), known)
         fed = feeds(self.target.config.types, drafts=seen_widths)
         line = () if draft_pass.by == "token" and draft_pass.ms is not None else seen
-        plain = best_plain(strata, by_request, self.runs, line, drafting, fed=fed, steady=steady)
+        plain = best_plain(strata, by_request, self.runs, line, drafting, fed=fed, rebuilt=draft_pass.rebuilt)
         partial = Economics(
             n_max=acceptance.today or None,
             slots=strata.slots,
@@ -186,29 +185,22 @@ class _Deriver:
             )
         return made
 
-    def _steady(self) -> bool:
-        """Whether a step takes what another of its width takes, whatever came before it.
-
-        Where layers lie on a device, or may, the graph is built anew whenever the rows change (llama.cpp reuses that
-        of the step before): on an H200 a cycle of width 1 to 14 at the end of a request took 9.5 to 14 ms, 5 to 7 of
-        them in submitting the graph, and one of width 15 after another of width 15 11.7, with 0.4 for that.
-        """
-        return on_device(self.fold.flags, self.fold.epoch.said, self.fold.usage) is False
-
     def _pass(self, acceptance: Acceptance, strata: Strata, seen: Sequence[CostPoint]) -> DraftPass:
         """What the drafter takes of the cycles seen; nothing where it drafts no wider than what is verified."""
         types = self._drafters()
         by, ms = drafted_by(types), drafting_span(self._draft_ms(), seen, strata)
         follows = by == "table" or stops(types) or (by == "token" and acceptance.chosen)
-        return DraftPass(by, acceptance.today, None if follows else ms)
+        models = self.target.models
+        rebuilt = rebuilding(models.get("target"), models.get("drafter"))
+        return DraftPass(by, acceptance.today, None if follows else ms, rebuilt)
 
     def _at_own_limit(
-        self, seen: tuple[CostPoint, ...], acceptance: Acceptance, draft_pass: DraftPass, *, steady: bool
+        self, seen: tuple[CostPoint, ...], acceptance: Acceptance, draft_pass: DraftPass
     ) -> tuple[CostPoint, ...]:
         if acceptance.chosen:
             return seen
-        cut, why = at_own_limit(seen, draft_pass, steady=steady)
-        self.assumes += [why] if why else []
+        cut, why = at_own_limit(seen, draft_pass)
+        self.assumes.extend(why)
         return cut
 
     def _judged(

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.batches import Z95, t95
 from specscope.session.economics.cost_book import PLAIN
 from specscope.session.economics.cost_model import KERNEL_ROWS, REPEAT, of_another_run
+from specscope.session.economics.draft_pass import rebuilt_in
 from specscope.session.economics.state import PlainPoint, PlainTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.cost_model import Strata
-    from specscope.session.economics.state import CostPoint, Drafting, RecordedRun
+    from specscope.session.economics.state import CostPoint, Drafting, RecordedRun, Span
     from specscope.session.gpu_state import GpuUse
     from specscope.session.memory.map_state import Memory
     from specscope.session.request import Request
@@ -96,7 +98,7 @@ def best_plain(
     drafting: Drafting | None,
     *,
     fed: bool,
-    steady: bool,
+    rebuilt: Span | None,
 ) -> PlainTime | None:
     """The best basis but the floor, which is no estimate.
 
@@ -107,24 +109,31 @@ def best_plain(
         costs: cycle times of this run by width, as they were seen.
         drafting: what the drafter takes of a cycle.
         fed: a drafter is fed in every step, plain ones too.
-        steady: a step is not dearer for being unlike the one before it, so that one between cycles is like any other.
+        rebuilt: what a step takes longer for being unlike the one before it, as one between cycles is; None: unknown.
     """
-    here = _by_request(by_request, strata) or (_in_this_run(strata) if steady or not fed else None)
+    here = _by_request(by_request, strata) or _in_this_run(strata)
     if here is not None and not fed:
         return here
     for run in runs:
         found = _recorded(run, strata)
         if found is not None:
             return found
-    if here is not None:
-        basis = f"{here.basis} beside a drafter that is fed: plain decoding takes that or less"
-        return PlainTime(*_unfed(here.ms, here.low, here.high), "with drafter", basis, here.steps, here.depth)
-    return _carried_on(costs, drafting, strata.depth if strata is not None else None, fed=fed) if steady else None
+    told = here or _carried_on(costs, drafting, strata.depth if strata is not None else None)
+    if told is None or not fed:
+        return told
+    if by_request and here is not None:
+        return _unfed(told, None)  # such requests have no cycle: their steps are all alike
+    return _unfed(told, rebuilt) if rebuilt is not None else None
 
 
-def _unfed(ms: float, low: float, high: float) -> tuple[float, float, float]:
-    """A step's time and the ends of its interval, of a server without the drafter that it feeds."""
-    return ms / sqrt(FED), low / FED, high
+def _unfed(told: PlainTime, rebuilt: Span | None) -> PlainTime:
+    """The same of a server without the drafter that is fed."""
+    anew = rebuilt_in(told.low, rebuilt)
+    ms, low = (told.ms - anew.value) / sqrt(FED), (told.low - anew.high) / FED
+    if told.how == "fit":
+        return replace(told, ms=ms, low=low)
+    basis = f"{told.basis} beside a drafter that is fed: plain decoding takes that or less"
+    return replace(told, ms=ms, low=low, how="with drafter", basis=basis)
 
 
 def _by_request(points: Sequence[PlainPoint], strata: Strata | None) -> PlainTime | None:
@@ -182,9 +191,7 @@ def _at_depth(points: Sequence[PlainPoint], depth: float | None) -> tuple[float,
     return near.ms + slope * off, near.low + slope * off, near.high + slope * off, far
 
 
-def _carried_on(
-    costs: Sequence[CostPoint], drafting: Drafting | None, depth: float | None, *, fed: bool
-) -> PlainTime | None:
+def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: float | None) -> PlainTime | None:
     """The cycles' own line at width 0, less what the drafter takes there: for a block drafter a whole pass.
 
     Only widths up to the known step of the kernels are on one line, and a line is carried on no further than it is
@@ -212,8 +219,7 @@ def _carried_on(
     if ms <= 0:
         return None
     basis = f"cycle time at widths {line[0].width} to {line[-1].width}, carried on to 0"
-    told = ms, max(0.0, ms - half), min(most, ms + half)
-    return PlainTime(*(_unfed(*told) if fed else told), "fit", basis, 0, depth)
+    return PlainTime(ms, max(0.0, ms - half), min(most, ms + half), "fit", basis, 0, depth)
 
 
 def bandwidth_floor(memory: Memory, uses: Sequence[GpuUse], depth: float | None, *, experts: bool) -> float | None:
