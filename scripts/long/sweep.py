@@ -94,6 +94,11 @@ class Running:
     lengths: Iterator[int] = field(default_factory=short_lengths)
     seed: int = 0
 
+    @property
+    def turns(self) -> int:
+        """How many turns it has where others have one: what varies in width is spread over all of them."""
+        return 3 if self.name == VARIED else 1
+
     async def work(self, seconds: float) -> None:
         """Requests for so long, one at least."""
         until = time.monotonic() + seconds
@@ -132,11 +137,11 @@ async def in_turns(servers: dict[str, ServerSpec], out: Path, seconds: float) ->
             except Exception as error:  # noqa: BLE001  one server less, the others are still to be seen
                 print(f"{name}: {type(error).__name__}: {error}\n", flush=True)
         for _ in range(2):
-            until = time.monotonic() + seconds * len(up) / 2
+            until = time.monotonic() + seconds * sum(server.turns for server in up) / 2
             while up and time.monotonic() < until:
                 for server in tuple(up):
                     try:
-                        await server.work(TURN_S)
+                        await server.work(server.turns * TURN_S)
                     except Exception as error:  # noqa: BLE001  as above
                         print(f"{server.name}: {type(error).__name__}: {error}\n", flush=True)
                         up.remove(server)
@@ -153,7 +158,7 @@ async def one_by_one(servers: dict[str, ServerSpec], out: Path, seconds: float, 
     for name, spec in servers.items():
         try:
             async with running(name, spec, file_of(out, name), trace) as server:
-                await server.work(seconds)
+                await server.work(server.turns * seconds)
         except Exception as error:  # noqa: BLE001  as above
             print(f"{name}: {type(error).__name__}: {error}\n", flush=True)
             continue
@@ -175,7 +180,12 @@ async def main() -> None:
     parser.add_argument("--binary", type=Path)
     parser.add_argument("--size", default="quick", choices=("quick", "paying", "gpu"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seconds", type=float, default=9, help="of requests to each server")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=9,
+        help="of requests to each server, three times as long to the one whose widths vary",
+    )
     parser.add_argument("--trace", default="off", choices=("off", "cheap", "auto"), help="off: cycles by LLAMA_TRACE")
     parser.add_argument("--only-print", action="store_true", help="judge what lies in the folder")
     args = parser.parse_args()

@@ -18,7 +18,8 @@ WIDEST: Final = 64
 """Widths that are judged: n-gram tables draft up to 64 by default (llama.cpp b11434, --spec-ngram-*-n-max)."""
 
 VAGUE: Final = 1.3
-"""A cycle time whose interval spans more than this factor is not compared: repeated runs differ by up to 15 %."""
+"""A cycle time whose interval spans more than this factor is not compared, unless even its worse end beats today's
+width: repeated runs differ by up to 15 %."""
 
 WORTH: Final = 1.03
 """A gain below this, if its interval does not leave 0 out, is none: repeated runs differ by 4 % and more. And what
@@ -61,12 +62,12 @@ class Advisor:
         """The curve from 0 to the limit, the best width on it and its gain over today's."""
         curve = tuple(self.point(n) for n in range(min(self.limit, WIDEST) + 1))
         hidden = self._hidden()
-        known = [p for p in curve if p.tok_s is not None and not self._vague(p.n_max)]
+        known = [p for p in curve if p.tok_s is not None and (not self._vague(p.n_max) or self._better(p.n_max))]
         if not self._comparable([p.n_max for p in known]):
             return Advice(
                 curve, None, None, sure=False, hidden=hidden, try_next=self._settle(curve, None, hidden=hidden)
             )
-        best = max(known, key=lambda p: (_claim(p), -p.n_max)).n_max
+        best = max(known, key=lambda p: (self._claim(p), -p.n_max)).n_max
         gain = self.gain(best)
         if gain.low <= 0 and gain.value < 100 * (WORTH - 1):
             best, gain = self.today, Span(0.0, 0.0, max(0.0, gain.high))
@@ -135,6 +136,17 @@ class Advisor:
         cheap, dear = self._doubt(n)
         return exp(cheap + dear) > VAGUE
 
+    def _better(self, n: int) -> bool:
+        """Whether a width is better than today's even at its worst."""
+        return n != self.today and self.point(self.today).tok_s is not None and self.gain(n).low > 0
+
+    def _claim(self, point: WidthPoint) -> float:
+        """What may be held of a speed: of a width that was not seen, or is known vaguely, only the lower end."""
+        if point.tok_s is None:
+            return 0.0
+        only_low = point.how in ("between", "suggested") or self._vague(point.n_max)
+        return point.tok_s.low if only_low else point.tok_s.value
+
     def _tokens(self, tau: float) -> float:
         share = self.plain_share if self.plain is not None else 0.0
         return (1 - share) * tau + share
@@ -173,23 +185,19 @@ class Advisor:
         hopeful = [n for n in unsure if self._hope(n) is None or (self._hope(n) or 0.0) > WORTH * top]
         if not hopeful:
             return None
+        cut = any(self.point(n).how == "cut" for n in hopeful)
+        known = "known only roughly, from drafts cut at requests' ends" if cut else "not seen here"
         if KERNEL_ROWS - 1 in hopeful:
-            why = "the cost of verifying fewer rows is not seen here; CUDA's kernels have a step above 8 rows"
+            why = f"the cost of verifying fewer rows is {known}; CUDA's kernels have a step above 8 rows"
             return TryNext(KERNEL_ROWS - 1, why)
         most = max(hopeful, key=lambda n: (self._hope(n) or inf, -abs(n - self.today / 2)))
-        return TryNext(most, "the cost of verifying fewer rows is not seen here: drafts hardly vary in width")
+        why = f"the cost of verifying fewer rows is {known}" + ("" if cut else ": drafts hardly vary in width")
+        return TryNext(most, why)
 
     def _hope(self, n: int) -> float | None:
         """The speed of a width at the best that is possible; None: nothing bounds it."""
         tau, cost = self.acceptance.tau(n), self._cost(n)
         return None if tau is None or cost is None else 1000 * self._tokens(tau.value) / self._step(cost.low)
-
-
-def _claim(point: WidthPoint) -> float:
-    """What may be held of a speed: of a width that was not seen, only the lower end."""
-    if point.tok_s is None:
-        return 0.0
-    return point.tok_s.low if point.how in ("between", "suggested") else point.tok_s.value
 
 
 def _off(time: CostPoint | PlainTime) -> tuple[float, float]:
