@@ -6,7 +6,7 @@ figures are committed in ``results/sweep.md``, the recordings stay in the folder
 
 For each n_max, and for speculation off, a server of the lab answers requests of one length with the same prompt (seeds
 1, 2, 3, ..), watched and recorded by specscope. The referee is the server's own ``timings`` of whole requests. All
-servers are up at once and work in turns, a second each, so that a machine that drifts does so for all of them; with a
+servers are up at once and work in turns of half a second, so that a machine that drifts does so for all of them; with a
 trace it is one after another. One more server at n_max 15 gets many short requests, whose last drafts are narrow: its
 widths vary, as those of real requests do.
 """
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 TOKENS = {"quick": 384, "paying": 384, "gpu": 600}
 """Of a request: the last cycles of each, cut to what is left, are then few."""
 
-TURN_S = 1.0
+TURN_S = 0.5
 PROMPT = 60
 SHORTEST, LONGEST = 1, 24
 """Tokens of the requests of the run whose widths vary."""
@@ -84,7 +84,7 @@ def short_lengths() -> Iterator[int]:
 
 @dataclass
 class Running:
-    """A server that answers, watched and recorded; ``rows``: the figures of its whole requests."""
+    """A server that answers, watched and recorded; ``rows``: the figures of its whole requests of this half."""
 
     name: str
     url: str
@@ -93,6 +93,7 @@ class Running:
     rows: list[Figures] = field(default_factory=list["Figures"])
     lengths: Iterator[int] = field(default_factory=short_lengths)
     seed: int = 0
+    asked: int = 0
 
     @property
     def turns(self) -> int:
@@ -104,6 +105,7 @@ class Running:
         until = time.monotonic() + seconds
         while True:
             self.seed += 1
+            self.asked += 1
             if self.name == VARIED:
                 # As deep as the middle of the long requests, so that depth is no difference.
                 await ask(self.client, self.url, next(self.lengths), self.seed, PROMPT + self.tokens // 2)
@@ -114,11 +116,13 @@ class Running:
 
 
 @contextlib.asynccontextmanager
-async def running(name: str, spec: ServerSpec, file: Path, trace: str) -> AsyncGenerator[Running]:
+async def running(
+    name: str, spec: ServerSpec, file: Path, trace: str, tokens: int | None = None
+) -> AsyncGenerator[Running]:
     """Start a server, warm it up, watch it and record what is seen."""
-    tokens = TOKENS[spec.size]
+    tokens = tokens or TOKENS[spec.size]
     async with LabServer(spec, start_timeout_s=120) as server, httpx.AsyncClient(trust_env=False) as client:
-        await ask(client, server.url, tokens, 99, PROMPT)
+        await ask(client, server.url, tokens // 4, 99, PROMPT)
         with Recorder(file, tool_version=__version__, started=time.time()) as recorder:
             target = LiveTarget(server.url, server.pid)
             async with watching([target], Settings(trace=trace), recorder=recorder):
@@ -126,19 +130,29 @@ async def running(name: str, spec: ServerSpec, file: Path, trace: str) -> AsyncG
                 await asyncio.sleep(0.3)
 
 
-async def in_turns(servers: dict[str, ServerSpec], out: Path, seconds: float) -> dict[str, Measured]:
-    """All servers at once, each at work a second at a time, so that a machine that drifts drifts for all of them."""
+async def in_turns(
+    servers: dict[str, ServerSpec], out: Path, seconds: float, tokens: int | None = None, least: int = 2
+) -> dict[str, Measured]:
+    """All servers at once, each at work half a second at a time, so that a machine that drifts drifts for all of them.
+
+    Args:
+        servers: by name; the one called ``varied`` gets short requests.
+        out: where their runs are recorded.
+        seconds: of work for each, thrice that for ``varied``.
+        tokens: of a whole request; left out, as many as suit the size.
+        least: whole requests to each, however long they take.
+    """
     measured = {name: Measured() for name in servers if name != VARIED}
     async with contextlib.AsyncExitStack() as stack:
         up: list[Running] = []
         for name, spec in servers.items():
             try:
-                up.append(await stack.enter_async_context(running(name, spec, file_of(out, name), "off")))
+                up.append(await stack.enter_async_context(running(name, spec, file_of(out, name), "off", tokens)))
             except Exception as error:  # noqa: BLE001  one server less, the others are still to be seen
                 print(f"{name}: {type(error).__name__}: {error}\n", flush=True)
         for _ in range(2):
             until = time.monotonic() + seconds * sum(server.turns for server in up) / 2
-            while up and time.monotonic() < until:
+            while any(2 * server.asked < least for server in up) or (up and time.monotonic() < until):
                 for server in tuple(up):
                     try:
                         await server.work(server.turns * TURN_S)
@@ -149,6 +163,7 @@ async def in_turns(servers: dict[str, ServerSpec], out: Path, seconds: float) ->
                 if server.rows:
                     measured[server.name].halves.append(server.rows)
                     server.rows = []
+                server.asked = 0
     return measured
 
 
@@ -184,14 +199,15 @@ async def main() -> None:
         "--seconds",
         type=float,
         default=9,
-        help="of requests to each server, three times as long to the one whose widths vary",
+        help="of requests to each server",
     )
+    parser.add_argument("--threads", type=int, help="of the servers' arithmetic: two starve on two cores at other work")
     parser.add_argument("--trace", default="off", choices=("off", "cheap", "auto"), help="off: cycles by LLAMA_TRACE")
     parser.add_argument("--only-print", action="store_true", help="judge what lies in the folder")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
     extra = ("-ngl", "99", "-ngld", "99", "-fa", "on") if args.binary else ()
-    base = ServerSpec(size=args.size, trace=args.trace == "off", binary=args.binary, extra=extra)
+    base = ServerSpec(size=args.size, trace=args.trace == "off", binary=args.binary, extra=extra, threads=args.threads)
     for model in (base.target_model, spec_of(base, 1).draft_model):
         assert model is not None
         model_path(model)  # built before the clock runs

@@ -8,7 +8,7 @@ from math import exp, hypot, log
 from typing import TYPE_CHECKING, TypeAlias
 
 from specscope.recording import Recording
-from specscope.session.economics.batches import t95
+from specscope.session.economics.batches import below, t95
 from specscope.session.economics.recorded import recorded_run
 from specscope.session.economics.state import Span
 from specscope.session.fold import Fold
@@ -51,7 +51,7 @@ class Measured:
             return None
         mean = statistics.fmean(values)
         half = t95(len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
-        return Span(mean, max(mean / 100, mean - half), mean + half)
+        return Span(mean, below(mean, half), mean + half)
 
     def speed(self) -> Span | None:
         """Tokens per second: all tokens by all time, for the requests are of one length."""

@@ -168,6 +168,8 @@ class Advisor:
     def _settle(self, curve: tuple[WidthPoint, ...], best: int | None, *, hidden: bool) -> TryNext | None:
         """The run that would settle most: a narrower width of unknown cost, a wider one, or none at all (0)."""
         narrower = self._narrower(curve, best)
+        if self._off_hopes_for_most(curve, best):
+            return TryNext(0, "plain decoding is known only roughly, from steps that feed the drafter")
         if narrower is not None:
             return narrower
         if self.plain is None or self.plain.how in ("with drafter", "fit", "floor"):
@@ -177,6 +179,14 @@ class Advisor:
             full = self.acceptance.full().value
             return TryNext(wider, f"{full:.0%} of the drafts are accepted to their end: what lies beyond is not seen")
         return None
+
+    def _off_hopes_for_most(self, curve: tuple[WidthPoint, ...], best: int | None) -> bool:
+        """Whether plain decoding, known only from steps beside a drafter, may be faster than any width can be."""
+        if self.plain is None or self.plain.how != "with drafter":
+            return False
+        hopes = [WORTH * self._rate(best if best is not None else self.today)]
+        hopes += [self._hope(p.n_max) or 0.0 for p in curve if p.n_max]
+        return curve[0].tok_s is not None and curve[0].tok_s.high > max(hopes)
 
     def _narrower(self, curve: tuple[WidthPoint, ...], best: int | None) -> TryNext | None:
         """A width below today's whose cost is not known well and may turn the verdict."""

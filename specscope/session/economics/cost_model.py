@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import exp, hypot, log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.economics.batches import Z95, t95
+from specscope.session.economics.batches import Z95, below, t95
 from specscope.session.economics.cost_book import PLAIN
 from specscope.session.economics.state import CostPoint, PlainPoint, Span
 
@@ -136,13 +136,13 @@ def plain_points(cells: Mapping[Key, Cell], slots: int) -> tuple[PlainPoint, ...
         if mean is not None and mean.n >= LEAST_STEPS:
             half = t95(mean.freedom) * mean.se
             depth = None if key.band is None else cell.depth
-            points.append(PlainPoint(depth, mean.value, mean.value - half, mean.value + half, mean.n))
+            points.append(PlainPoint(depth, mean.value, below(mean.value, half), mean.value + half, mean.n))
     return tuple(points)
 
 
 def of_another_run(ms: float, low: float, high: float) -> tuple[float, float]:
     """The ends of an interval that was seen in another run, as this one may take them."""
-    return max(1e-6, ms - hypot(ms - low, Z95 * REPEAT * ms)), ms + hypot(high - ms, Z95 * REPEAT * ms)
+    return below(ms, hypot(ms * (ms / low - 1), Z95 * REPEAT * ms)), ms + hypot(high - ms, Z95 * REPEAT * ms)
 
 
 def seen_costs(strata: Strata) -> tuple[CostPoint, ...]:
@@ -180,7 +180,7 @@ def _never_falling(points: Sequence[CostPoint]) -> tuple[CostPoint, ...]:
 
 def _point(fit: _Fit) -> CostPoint:
     half = t95(fit.freedom) * fit.se
-    return CostPoint(fit.width, fit.ms, max(1e-6, fit.ms - half), fit.ms + half, fit.n, "seen")
+    return CostPoint(fit.width, fit.ms, below(fit.ms, half), fit.ms + half, fit.n, "seen")
 
 
 def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
@@ -194,7 +194,7 @@ def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
         return None
     ms = sum(f.ms * count for f, count in fits) / n
     half = t95(sum(f.freedom for f, _ in fits)) * sqrt(sum((f.se * count / n) ** 2 for f, count in fits))
-    return Span(ms, ms - half, ms + half)
+    return Span(ms, below(ms, half), ms + half)
 
 
 def pooled(values: list[tuple[float, float]]) -> list[float]:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.batches import Z95, t95
+from specscope.session.economics.batches import Z95, below, t95
 from specscope.session.economics.cost_book import PLAIN
 from specscope.session.economics.cost_model import KERNEL_ROWS, REPEAT, of_another_run
 from specscope.session.economics.draft_pass import rebuilt_in
@@ -73,7 +73,7 @@ def _point(rows: list[tuple[int, float, float | None]]) -> PlainPoint:
         off = sum((took - ms * n) ** 2 for n, took, _ in rows) * many / (many - 1)
         half = t95(many - 1) * sqrt(off) / steps
     depth = None if rows[0][2] is None else sum(n * (d or 0.0) for n, _, d in rows) / steps
-    return PlainPoint(depth, ms, ms - half, ms + half, steps)
+    return PlainPoint(depth, ms, below(ms, half), ms + half, steps)
 
 
 def _alone(requests: Sequence[Request]) -> list[Request]:
@@ -152,7 +152,7 @@ def _in_this_run(strata: Strata | None) -> PlainTime | None:
         return None
     half = t95(fit.freedom) * fit.se
     basis = f"{fit.n:,} steps without a draft in this run"
-    return PlainTime(fit.ms, fit.ms - half, fit.ms + half, "this run", basis, fit.n, strata.depth)
+    return PlainTime(fit.ms, below(fit.ms, half), fit.ms + half, "this run", basis, fit.n, strata.depth)
 
 
 def _recorded(run: RecordedRun, strata: Strata | None) -> PlainTime | None:
@@ -219,7 +219,7 @@ def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: fl
     if ms <= 0:
         return None
     basis = f"cycle time at widths {line[0].width} to {line[-1].width}, carried on to 0"
-    return PlainTime(ms, max(0.0, ms - half), min(most, ms + half), "fit", basis, 0, depth)
+    return PlainTime(ms, below(ms, half), min(most, ms + half), "fit", basis, 0, depth)
 
 
 def bandwidth_floor(memory: Memory, uses: Sequence[GpuUse], depth: float | None, *, experts: bool) -> float | None:
