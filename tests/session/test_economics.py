@@ -381,3 +381,14 @@ def test_two_slots_are_compared_with_themselves_and_a_prompt_in_between_is_left_
     for i in range(4):
         fold.apply(b.cycle(10.0 + 0.3 * (i + 1), 7, 2, slot=0, task=1))
     assert costs.mixed == before + 4
+
+
+def test_todays_width_is_not_surely_best_where_another_is_not_known() -> None:
+    # Seen at 3 and recorded at 15: what lies between is not known, and 7 is in fact better.
+    wide = recorded_run(Bench(cost=stepped, ends=False, requests=60, seed=5).target(), "wide.jsonl")
+    server = Bench(cost=stepped, n_max=3, requests=100, ends=False)
+    economics = server.target(wide).economics
+    assert server.speed(7) > server.speed(3) > 0.9 * server.speed(15)
+    assert economics.best_n_max != 7
+    assert not economics.sure
+    assert economics.collecting == ""

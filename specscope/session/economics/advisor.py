@@ -71,7 +71,7 @@ class Advisor:
         gain = self.gain(best)
         if gain.low <= 0 and gain.value < 100 * (WORTH - 1):
             best, gain = self.today, Span(0.0, 0.0, max(0.0, gain.high))
-        sure = gain.low > 0 or all(self.gain(p.n_max).high < 0 for p in known if p.n_max != self.today)
+        sure = gain.low > 0 or (not hidden and all(self._worse(p) for p in curve if p.n_max != self.today))
         return Advice(curve, best, gain, sure, hidden, self._settle(curve, best, hidden=hidden))
 
     def _comparable(self, known: list[int]) -> bool:
@@ -135,6 +135,12 @@ class Advisor:
     def _vague(self, n: int) -> bool:
         cheap, dear = self._doubt(n)
         return exp(cheap + dear) > VAGUE
+
+    def _worse(self, point: WidthPoint) -> bool:
+        """Whether another width is worse than today's even at its best; wider ones that are not seen are not asked."""
+        if point.tok_s is None:
+            return point.n_max > self.today
+        return self.gain(point.n_max).high < 0
 
     def _better(self, n: int) -> bool:
         """Whether a width is better than today's even at its worst."""

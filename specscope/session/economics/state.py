@@ -155,7 +155,8 @@ class Economics:
         tau: tokens per step of a cycle as its interval takes it (clustering of acceptance allowed for).
         curve: by n_max, 0 first.
         best_n_max: None below the minimum evidence, or where nothing can be compared.
-        gain_pct: of the best over today's, percent; sure: its interval leaves 0 out.
+        gain_pct: of the best over today's, percent; sure: its interval leaves 0 out; where today's is best, none that
+            is known and none below it can be as good.
         hidden: drafts are accepted to their end so often that a wider one may pay.
         collecting: what is still missing for a verdict, in words; empty when there is one.
     """

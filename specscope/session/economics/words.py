@@ -112,7 +112,9 @@ def width_told(economics: Economics) -> Told | None:
     if best == e.n_max:
         said = f"{now} {'is' if e.sure else 'seems'} best"
         return Told(((said, f"{basis}, wider not seen" if e.hidden else basis), (said, basis)))
-    said = f"{now} {'is best' if e.sure else 'may be better'}, {gain.value:+.0f} %"
+    settled = e.try_next is None or e.try_next.n_max == 0
+    sure = "is best" if settled else "is better"
+    said = f"{now} {sure if e.sure else 'may be better'}, {gain.value:+.0f} %"
     return Told(((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis)), loud=e.sure)
 
 
