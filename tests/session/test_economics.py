@@ -291,7 +291,7 @@ def test_a_drafter_drafts_its_whole_width_for_a_draft_that_is_cut(off: RecordedR
             assert point.low < cost(width) < point.high, (told, width)
         whole = costs[4].ms + drafting(15) - drafting(4)
         assert costs[4].ms < 0.95 * whole
-        assert any(("its own time" if told else "half of the time") in a for a in economics.assumes)
+        assert any(("its own time" if told else "two thirds of the most") in a for a in economics.assumes)
         spans.append(costs[4].high - costs[4].low)
     assert spans[0] < 0.8 * spans[1]
 

@@ -100,7 +100,7 @@ def drafting_span(told_ms: float | None, seen: Sequence[CostPoint], strata: Stra
         told_ms: by the trace or the log's statistics.
         seen: cycle times by width.
         strata: with the time of a step without a draft: drafting takes no more than what the narrowest cycle takes
-            beyond it. Of that, half is said and all is possible (the lab's quick and paying pair: 54 and 57 %).
+            beyond it. Of that, two thirds are said and all is possible (the lab's pairs: 54 to 85 %).
     """
     if told_ms is not None:
         return Span(told_ms, told_ms, told_ms)
@@ -108,7 +108,7 @@ def drafting_span(told_ms: float | None, seen: Sequence[CostPoint], strata: Stra
         return None
     step_ms = next((f.ms for f in strata.fits if f.width == PLAIN), 0.0)
     most = max(0.0, min(p.ms for p in seen) - step_ms)
-    return Span(most / 2, 0.0, most)
+    return Span(most * 2 / 3, 0.0, most)
 
 
 def at_own_limit(seen: tuple[CostPoint, ...], drafter: DraftPass) -> tuple[tuple[CostPoint, ...], tuple[str, ...]]:
@@ -121,7 +121,7 @@ def at_own_limit(seen: tuple[CostPoint, ...], drafter: DraftPass) -> tuple[tuple
         return tuple(p for p in seen if p.width >= today), (f"{anew}: such cycles are left out",)
     why = [f"{anew}: {drafter.rebuilt.value:.1f} ms by the number of layers, {drafter.rebuilt.high:.1f} at most"]
     if drafter.ms is not None:
-        known = "its own time" if drafter.ms.low == drafter.ms.high else "half of the time that it can take"
-        why.append(f"the drafter drafts all {today} of a draft that is cut: {known} is made less by width")
+        known = "its own time" if drafter.ms.low == drafter.ms.high else "two thirds of the most that it can take"
+        why.append(f"the drafter drafts all {today} of a draft that is cut: {known} is counted less with fewer rows")
     whole_ms = next((p.ms for p in seen if p.width == today), 0.0)
     return tuple(drafter.cut(p, whole_ms) if p.width < today else p for p in seen), tuple(why)

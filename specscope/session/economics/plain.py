@@ -32,7 +32,7 @@ LEAST_OF_ONE: Final = 16
 
 FED: Final = 2.0
 """By how much a step without a draft can be longer where a drafter is fed: it reads hidden states off the target and
-computes a row of its own cache in every step. The lab's servers took 1.4 to 1.9 times what they take without one (two
+computes a row of its own cache in every step. The lab's servers took 1.1 to 1.9 times what they take without one (two
 cores, quick and paying pair), the least is nothing; the figure in the middle is what is said."""
 
 OVERLAP_S: Final = 0.05
