@@ -14,7 +14,7 @@ for folder in (HERE, HERE / "truth"):
 
 import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
 
-CLOSE_TIMING = ("test_polling", "test_gpus_on_the_server")
+CLOSE_TIMING = ("test_polling", "test_gpus_on_the_server", "test_economics_on_the_server")
 """Tests that see less on a machine whose cores are all busy: a worker has them last, when the other is nearly done."""
 
 

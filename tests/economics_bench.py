@@ -40,7 +40,12 @@ class Bench:
     """Requests of one server, one after another, as its log and a slow look at /slots tell them.
 
     Attributes:
-        cost: milliseconds of a cycle by width, at depth 0; plain_ms: of a plain step.
+        cost: milliseconds of a cycle at a limit of that width, at depth 0; plain_ms: of a plain step without a drafter.
+        drafting: milliseconds in it that the drafter takes at a limit; it drafts as much in a cycle that is cut.
+        told: the log's statistics tell what drafting takes.
+        fed_ms: what a plain step takes beside a drafter, more than without.
+        layers: of the target, as its header says; None: it was not read.
+        rebuilt_ms: what a step takes longer that is unlike the one before it.
         rates: conditional acceptance by position.
         noise: standard deviation of a step's time, relative.
         per_token_ms: what depth adds to a step.
@@ -50,6 +55,11 @@ class Bench:
 
     cost: Callable[[int], float] = linear
     plain_ms: float = 8.0
+    drafting: Callable[[int], float] = lambda _: 0.01
+    told: bool = True
+    fed_ms: float = 0.0
+    layers: int | None = 1
+    rebuilt_ms: float = 0.0
     rates: tuple[float, ...] = (0.9, 0.85, 0.8, 0.75, 0.7, 0.7, 0.65, 0.65, 0.6, 0.6, 0.55, 0.55, 0.5, 0.5, 0.5)
     n_max: int = 15
     tokens: int = 120
@@ -65,6 +75,8 @@ class Bench:
     ends: bool = True
     hiccup: Callable[[random.Random], float] | None = None
     _rng: random.Random = field(init=False)
+    _before: int = 0
+    _drafts: int = 0
 
     def __post_init__(self) -> None:
         self._rng = random.Random(self.seed)  # noqa: S311  a fixed sequence, not a secret
@@ -103,6 +115,9 @@ class Bench:
                 generated_ms=1000 * (at - first),
                 **totals,
             )
+            if self.told and self._drafts:
+                took_ms = self._drafts * self.drafting(self.n_max)
+                yield b.statistics(at, self._drafts, took_ms, method=self.method)
             yield b.idle(at + 0.001, task=task, fill_tokens=self.prompt + done)
             at += self.gap_s
 
@@ -114,7 +129,13 @@ class Bench:
         return next((i for i in range(width) if self._rng.random() >= self.rates[i]), width)
 
     def _took_s(self, width: int, depth: int) -> float:
-        base = self.cost(width) if width else self.plain_ms
+        base = self.plain_ms + (self.fed_ms if self.n_max else 0.0)
+        if width:
+            base = self.cost(width) + self.drafting(self.n_max) - self.drafting(width)
+            self._drafts += 1
+        if width != self._before:
+            base += self.rebuilt_ms
+        self._before = width
         took = (base + self.per_token_ms * depth) * max(0.2, self._rng.gauss(1, self.noise))
         return took / 1000 + (self.hiccup(self._rng) if self.hiccup is not None else 0.0)
 
@@ -135,6 +156,8 @@ class Bench:
             b.attached("slots", "polled"),
             b.process(f"-m /models/target.gguf {flags}"),
         ]
+        if self.layers is not None:
+            facts.append(b.model("target", n_layer=self.layers))
         if self.block is not None and self.n_max:
             facts.append(b.model("drafter", block_size=self.block))
         return facts

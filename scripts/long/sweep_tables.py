@@ -5,11 +5,11 @@ from __future__ import annotations
 import statistics
 from dataclasses import dataclass, field
 from math import exp, hypot, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from specscope.recording import Recording
-from specscope.session.economics.batches import t95
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.batches import below, t95
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.economics.state import Span
 from specscope.session.fold import Fold
 
@@ -34,24 +34,34 @@ BASES = (
 """(in words, the run that is watched, the recorded ones beside it)."""
 
 
+Figures: TypeAlias = tuple[float, float, float]
+"""Milliseconds per token, milliseconds per step, tokens per step."""
+
+
 @dataclass
 class Measured:
-    """The server's own figures of whole requests at one width: each (tokens per second, ms per step, tau)."""
+    """The server's own figures of whole requests at one width, of the first half of the time and the second."""
 
-    rounds: list[list[tuple[float, float, float]]] = field(default_factory=list["list[tuple[float, float, float]]"])
+    halves: list[list[Figures]] = field(default_factory=list["list[Figures]"])
 
-    def span(self, which: int = 0) -> Span | None:
+    def span(self, which: int) -> Span | None:
         """Mean of a figure over all requests, with its 95 % interval; None below two requests."""
-        values = [row[which] for rows in self.rounds for row in rows]
+        values = [row[which] for rows in self.halves for row in rows]
         if len(values) < 2:
             return None
         mean = statistics.fmean(values)
         half = t95(len(values) - 1) * statistics.stdev(values) / len(values) ** 0.5
-        return Span(mean, mean - half, mean + half)
+        return Span(mean, below(mean, half), mean + half)
 
-    def by_round(self, which: int = 0) -> str:
-        """The mean of each visit."""
-        return " / ".join(f"{statistics.fmean(row[which] for row in rows):.4g}" for rows in self.rounds if rows)
+    def speed(self) -> Span | None:
+        """Tokens per second: all tokens by all time, for the requests are of one length."""
+        ms = self.span(0)
+        return None if ms is None else Span(1000 / ms.value, 1000 / ms.high, 1000 / ms.low)
+
+    def by_half(self, which: int) -> str:
+        """The mean of each half; of milliseconds per token, the speed."""
+        means = [statistics.fmean(row[which] for row in rows) for rows in self.halves if rows]
+        return " / ".join(f"{mean if which else 1000 / mean:.4g}" for mean in means)
 
 
 def name_of(n_max: int) -> str:
@@ -91,16 +101,16 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 def print_measured(measured: dict[str, Measured]) -> None:
     """What the servers did by their own clocks."""
-    heads = ("n_max", "tok/s", "of each visit", "ms per step", "of each visit", "tau", "requests")
+    heads = ("n_max", "tok/s", "of each half", "ms per step", "of each half", "tau", "requests")
     rows = [
         (
             name,
-            said(m.span()),
-            m.by_round(),
+            said(m.speed()),
+            m.by_half(0),
             said(m.span(1)),
-            m.by_round(1),
+            m.by_half(1),
             said(m.span(2)),
-            str(sum(map(len, m.rounds))),
+            str(sum(map(len, m.halves))),
         )
         for name, m in sorted(measured.items(), key=lambda kv: order(kv[0]))
     ]
@@ -117,7 +127,7 @@ def print_predictions(views: dict[str, Economics], measured: dict[str, Measured]
     rows: list[list[str]] = []
     for n in sorted(N_MAX):
         name = name_of(n)
-        told = measured[name].span() if name in measured else None
+        told = measured[name].speed() if name in measured else None
         row = [name, said(told)]
         for view in views.values():
             point = view.curve[n].tok_s if n < len(view.curve) else None
@@ -131,7 +141,7 @@ def print_predictions(views: dict[str, Economics], measured: dict[str, Measured]
 
 def print_best(views: dict[str, Economics], measured: dict[str, Measured]) -> None:
     """The best width by each basis, and by what was measured."""
-    speeds = {name: span for name, m in measured.items() if (span := m.span()) is not None}
+    speeds = {name: span for name, m in measured.items() if (span := m.speed()) is not None}
     top = max(speeds, key=lambda name: speeds[name].value) if speeds else "-"
     print(f"\nBest measured: {top}, {said(speeds.get(top))} tok/s.")
     rows: list[tuple[str, ...]] = []
@@ -148,10 +158,10 @@ def print_best(views: dict[str, Economics], measured: dict[str, Measured]) -> No
 
 def print_speedups(out: Path, measured: dict[str, Measured]) -> None:
     """The speedup that a run says with a recorded plain one beside it, and the two speeds' ratio."""
-    off = measured["off"].span() if "off" in measured else None
+    off = measured["off"].speed() if "off" in measured else None
     rows: list[tuple[str, ...]] = []
     for n in sorted(N_MAX):
-        told = measured[name_of(n)].span() if name_of(n) in measured else None
+        told = measured[name_of(n)].speed() if name_of(n) in measured else None
         if n == OFF or off is None or told is None:
             continue
         e = seen(out, name_of(n), "off").economics

@@ -10,6 +10,7 @@ from specscope import __version__
 from specscope.cli.common import settings_of
 from specscope.cli.exits import FINDINGS, OK
 from specscope.cli.pump import played
+from specscope.cli.runs import load_runs
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.findings.rule import SEVERITIES
@@ -21,18 +22,19 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from specscope.cli.pump import Pump
+    from specscope.cli.runs import Runs
     from specscope.cli.targets import LiveTarget
     from specscope.settings import Settings
 
 
 def run(args: Namespace) -> int:
     """Print the findings; exit 1 when one is at or above ``--fail-on``."""
-    settings = settings_of(args)
+    settings, runs = settings_of(args), load_runs(args.runs)
     target = resolve(args.target, args.pid, settings.url)
     if isinstance(target, Recording):
-        pump = played(target, settings, args.label)
+        pump = played(target, settings, args.label, runs)
     else:
-        pump = asyncio.run(_watch(args, target, settings))
+        pump = asyncio.run(_watch(args, target, settings, runs))
     diagnosis = pump.diagnosis()
     if args.json:
         found = {
@@ -51,8 +53,8 @@ def run(args: Namespace) -> int:
     return FINDINGS if any(SEVERITIES.index(f.severity) >= least for f in diagnosis.findings) else OK
 
 
-async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> Pump:
-    async with watching(target, settings) as pump:
+async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, runs: Runs) -> Pump:
+    async with watching(target, settings, runs=runs) as pump:
         mark(pump, args.label)
         await sleep_or_signal(args.seconds)
     return pump

@@ -11,6 +11,7 @@ from specscope.sources.replay import ReplaySource
 from specscope.sources.source import Clock
 
 if TYPE_CHECKING:
+    from specscope.cli.runs import Runs
     from specscope.cli.targets import LiveTarget
     from specscope.findings.rule import Finding
     from specscope.recording import Recording
@@ -42,9 +43,9 @@ class _PumpedFeed:
 class LiveFeed(_PumpedFeed):
     """A live watch of one or more servers."""
 
-    def __init__(self, targets: list[LiveTarget], settings: Settings) -> None:
+    def __init__(self, targets: list[LiveTarget], settings: Settings, runs: Runs | None = None) -> None:
         self._clock = Clock()
-        super().__init__(Pump(settings, self._clock))
+        super().__init__(Pump(settings, self._clock, runs=runs))
         self._watches = make_watches(targets, self._clock, settings)
         self._gpus = gpus_wanted(targets, settings)
 
@@ -60,8 +61,8 @@ class LiveFeed(_PumpedFeed):
 class ReplayFeed(_PumpedFeed):
     """A recording, played."""
 
-    def __init__(self, recording: Recording, settings: Settings, speed: float) -> None:
-        super().__init__(Pump(settings, None))
+    def __init__(self, recording: Recording, settings: Settings, speed: float, runs: Runs | None = None) -> None:
+        super().__init__(Pump(settings, None, runs=runs))
         self._source = ReplaySource(recording, speed)
         self._began = recording.header.started
 

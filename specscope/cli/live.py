@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from specscope.cli.common import settings_of
 from specscope.cli.exits import OK, CommandError
 from specscope.cli.feeds import LiveFeed, ReplayFeed
+from specscope.cli.runs import load_runs
 from specscope.cli.targets import resolve
 from specscope.recording import Recording
 from specscope.reports.text import summary
@@ -26,7 +27,10 @@ def run(args: Namespace) -> int:
     if settings.log == "-":
         keys_from_terminal()
     target = resolve(args.target, args.pid, settings.url, every=True)
-    feed = ReplayFeed(target, settings, 1.0) if isinstance(target, Recording) else LiveFeed(target, settings)
+    runs = load_runs(args.runs)
+    feed = (
+        ReplayFeed(target, settings, 1.0, runs) if isinstance(target, Recording) else LiveFeed(target, settings, runs)
+    )
     if args.label:
         feed.mark(args.label)
     return show(feed, settings)

@@ -98,14 +98,14 @@ def _parser() -> Parser:
         prog="specscope", dest="command", required=True, metavar="COMMAND", parser_class=Parser
     )
     common = _common()
-    screen = _screen()
-    live = commands.add_parser("live", parents=[common, screen], help="the live screen (the default)")
+    screen, runs = _screen(), _runs()
+    live = commands.add_parser("live", parents=[common, runs, screen], help="the live screen (the default)")
     _target(live)
     _demo(commands, screen)
-    _watchers(commands, common)
-    _replay(commands, screen)
+    _watchers(commands, common, runs)
+    _replay(commands, screen, runs)
     _export(commands, common)
-    _check(commands, common)
+    _check(commands, common, runs)
     _recipe(commands, common)
     explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
@@ -119,22 +119,22 @@ def _parser() -> Parser:
     return parser
 
 
-def _watchers(commands: Commands, common: Parser) -> None:
-    snap = commands.add_parser("snapshot", parents=[common], help="watch for a while, print the state")
+def _watchers(commands: Commands, common: Parser, runs: Parser) -> None:
+    snap = commands.add_parser("snapshot", parents=[common, runs], help="watch for a while, print the state")
     _target(snap)
     _seconds(snap, 5.0)
     snap.add_argument("--json", action="store_true", help="as JSON (schema version 1)")
     stream = commands.add_parser("stream", parents=[common], help="facts as JSON lines on stdout")
     _target(stream)
     _seconds(stream, None)
-    record = commands.add_parser("record", parents=[common], help="write facts to a file")
+    record = commands.add_parser("record", parents=[common, runs], help="write facts to a file")
     _target(record)
     _seconds(record, None)
     record.add_argument("-o", "--output", required=True, metavar="FILE", help="new file; .gz compresses it")
 
 
-def _replay(commands: Commands, screen: Parser) -> None:
-    replay = commands.add_parser("replay", parents=[screen], help="play a recording in the screen")
+def _replay(commands: Commands, screen: Parser, runs: Parser) -> None:
+    replay = commands.add_parser("replay", parents=[screen, runs], help="play a recording in the screen")
     replay.add_argument("file", metavar="FILE")
     replay.add_argument(
         "--speed", type=speed, default=1.0, metavar="X", help="1 is the recorded pace (default), 0 all at once"
@@ -190,6 +190,13 @@ def _common() -> Parser:
     return common
 
 
+def _runs() -> Parser:
+    runs = Parser(add_help=False)
+    text = "recordings of the same model to compare with, as one with speculation off (after TARGET)"
+    runs.add_argument("--runs", nargs="+", action="extend", metavar="FILE", help=text)
+    return runs
+
+
 def _screen() -> Parser:
     screen = Parser(add_help=False)
     group = screen.add_argument_group("screen")
@@ -206,8 +213,8 @@ def _demo(commands: Commands, screen: Parser) -> None:
     demo.add_argument("--config", metavar="FILE", help="settings file (TOML)")
 
 
-def _check(commands: Commands, common: Parser) -> None:
-    check = commands.add_parser("check", parents=[common], help="findings; exit 1 when there are any that count")
+def _check(commands: Commands, common: Parser, runs: Parser) -> None:
+    check = commands.add_parser("check", parents=[common, runs], help="findings; exit 1 when there are any that count")
     _target(check)
     _seconds(check, 3.0)
     form = check.add_mutually_exclusive_group()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specscope.cli.runs import Runs
 from specscope.events import Marked, SourceLost
 from specscope.findings.registry import diagnose
 from specscope.session.fold import Fold
@@ -26,13 +27,17 @@ class Pump:
         settings: for the findings' profiles.
         clock: the watch's clock; None in a replay, whose present is the last fact's time.
         recorder: also writes each fact down.
+        runs: recorded ones to compare the servers with.
     """
 
-    def __init__(self, settings: Settings, clock: Clock | None, recorder: Recorder | None = None) -> None:
+    def __init__(
+        self, settings: Settings, clock: Clock | None, recorder: Recorder | None = None, runs: Runs | None = None
+    ) -> None:
         self.fold = Fold()
         self._settings = settings
         self._clock = clock
         self._recorder = recorder
+        self.runs = runs if runs is not None else Runs()
         self.listeners: list[Callable[[Event], None]] = []
 
     def emit(self, event: Event) -> None:
@@ -50,6 +55,7 @@ class Pump:
 
     def session(self) -> Session:
         """The state now."""
+        self.runs.give(self.fold)
         return self.fold.view(self._clock.now() if self._clock is not None else None)
 
     def diagnosis(self, session: Session | None = None) -> Diagnosis:
@@ -57,15 +63,18 @@ class Pump:
         return diagnose(session if session is not None else self.session(), self._settings)
 
 
-def played(recording: Recording, settings: Settings, label: str | None = None) -> Pump:
+def played(recording: Recording, settings: Settings, label: str | None = None, runs: Runs | None = None) -> Pump:
     """A pump that has taken in a whole recording; ``label`` names what the server does from its start on.
 
     Raises:
         RecordingError: the file cannot be read to its end.
+        CommandError: a run is of another model.
     """
-    pump = Pump(settings, None)
+    pump = Pump(settings, None, runs=runs)
     if label:
         pump.emit(Marked(at=recording.header.started, label=label))
     for event in recording.events():
         pump.emit(event)
+    pump.runs.give(pump.fold)
+    pump.runs.need_all()
     return pump

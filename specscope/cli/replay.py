@@ -9,6 +9,7 @@ from specscope.cli.common import settings_of
 from specscope.cli.exits import CommandError
 from specscope.cli.feeds import ReplayFeed
 from specscope.cli.live import need_terminal, show
+from specscope.cli.runs import load_runs
 from specscope.recording import Recording, RecordingError
 
 if TYPE_CHECKING:
@@ -23,4 +24,4 @@ def run(args: Namespace) -> int:
         raise CommandError(str(error)) from error
     need_terminal(f"specscope snapshot {args.file}")
     settings = settings_of(args)
-    return show(ReplayFeed(recording, settings, args.speed), settings)
+    return show(ReplayFeed(recording, settings, args.speed, load_runs(args.runs)), settings)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from specscope.cli.common import settings_of
 from specscope.cli.exits import OK
 from specscope.cli.pump import played
+from specscope.cli.runs import load_runs
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.recording import Recording
@@ -19,22 +20,23 @@ if TYPE_CHECKING:
     from argparse import Namespace
 
     from specscope.cli.pump import Pump
+    from specscope.cli.runs import Runs
     from specscope.cli.targets import LiveTarget
     from specscope.settings import Settings
 
 
 def run(args: Namespace) -> int:
     """Print a snapshot of a server or of a recording's end."""
-    settings = settings_of(args)
+    settings, runs = settings_of(args), load_runs(args.runs)
     target = resolve(args.target, args.pid, settings.url)
     if isinstance(target, Recording):
-        show(played(target, settings, args.label), as_json=args.json)
+        show(played(target, settings, args.label, runs), as_json=args.json)
         return OK
-    return asyncio.run(_watch(args, target, settings))
+    return asyncio.run(_watch(args, target, settings, runs))
 
 
-async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings) -> int:
-    async with watching(target, settings) as pump:
+async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, runs: Runs) -> int:
+    async with watching(target, settings, runs=runs) as pump:
         mark(pump, args.label)
         await sleep_or_signal(args.seconds)
     show(pump, as_json=args.json)

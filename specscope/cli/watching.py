@@ -26,6 +26,7 @@ from specscope.sources.source import Clock, run_guarded
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Generator
 
+    from specscope.cli.runs import Runs
     from specscope.cli.targets import LiveTarget
     from specscope.events import Event
     from specscope.recording import Recorder
@@ -110,16 +111,18 @@ async def watching(
     *,
     recorder: Recorder | None = None,
     listener: Callable[[Event], None] | None = None,
+    runs: Runs | None = None,
 ) -> AsyncGenerator[Pump]:
     """Sources attached and running inside the block; one line on stderr says so.
 
     Raises:
         CommandError: no server answers (exit 3).
         KeyWantedError: one answers, and wants a key or refuses the one given (exit 3).
+        CommandError: a run is of another model than the servers run (exit 2).
     """
     _tell_of_missing_log(settings.log)
     clock = Clock()
-    pump = Pump(settings, clock, recorder)
+    pump = Pump(settings, clock, recorder, runs)
     if listener is not None:
         pump.listeners.append(listener)
     watches = make_watches(targets, clock, settings)
@@ -129,6 +132,7 @@ async def watching(
             await _attached(pump, clock, targets, task, told, stacks=settings.stacks)
             if not told.is_set():
                 _need_access(pump.session().targets, targets, settings)
+                pump.runs.need_all()
             _tell_of(pump.session().targets)
             yield pump
             await finish(watches, clock, pump)

@@ -5,11 +5,16 @@ from __future__ import annotations
 import importlib.util
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 
 import specscope
+
+LONG = Path(__file__).parent.parent.parent / "scripts" / "long"
+if str(LONG) not in sys.path:  # CI runs a short form of what lies there
+    sys.path.insert(0, str(LONG))
 
 
 def _extension_folder() -> Path:

@@ -10,7 +10,7 @@ from methods_bench import DRAFTER, TABLE, Server
 
 from specscope.findings.registry import diagnose
 from specscope.reports.snapshot import snapshot
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.settings import Settings
 
 ECONOMICS = """
@@ -36,7 +36,7 @@ def test_every_figure_stands_beside_its_interval_and_its_basis() -> None:
     assert [p["n_max"] for p in economics["width_curve"]] == list(range(16))
     for point in economics["width_curve"]:
         assert point["low"] <= point["tok_s"] <= point["high"]
-        assert point["evidence"] in ("this run", "recorded", "seen", "between", "suggested")
+        assert point["evidence"] in ("this run", "recorded", "seen", "cut", "between", "suggested")
     assert throughput["plain_tok_s"] == pytest.approx(125, rel=0.02)
     assert throughput["speedup_low"] < throughput["speedup"] < throughput["speedup_high"]
     assert throughput["prefill_tok_s"] == pytest.approx(2000)
@@ -91,4 +91,4 @@ def test_each_method_has_its_counts_its_times_and_its_gain() -> None:
 
 
 def test_without_a_trace_or_statistics_no_method_is_told() -> None:
-    assert made(Bench(requests=2))["speculation"]["by_method"] is None
+    assert made(Bench(requests=2, told=False))["speculation"]["by_method"] is None

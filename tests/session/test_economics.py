@@ -12,8 +12,8 @@ from economics_bench import Bench, flat, linear, stepped
 
 from specscope.session.economics.batches import Batches
 from specscope.session.economics.cost_book import CELLS, CostBook
-from specscope.session.economics.derive import recorded_run
 from specscope.session.economics.plain import bandwidth_floor
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.gpu_state import Gpu, GpuUse
 from specscope.session.memory.map_state import KvFill, MapPart, Memory, MemoryMap
 
@@ -175,7 +175,8 @@ def test_the_speedup_is_confirmed_by_a_run_with_speculation_off(off: RecordedRun
     server = Bench(requests=100, tokens=400)
     economics = server.target(off).economics
     assert economics.speedup.low <= server.speed(15) / server.speed(0) <= economics.speedup.high
-    assert economics.speedup.high / economics.speedup.low < 1.1
+    # The run with speculation off is another run, and repeated runs differ by 4.1 %: that is most of it.
+    assert 1.16 < economics.speedup.high / economics.speedup.low < 1.2
 
 
 def test_depth_does_not_leak_into_width(off: RecordedRun) -> None:
@@ -260,14 +261,95 @@ def test_a_line_through_narrow_widths_is_carried_on_to_plain_time() -> None:
     economics = server.target().economics
     plain = economics.plain
     assert (plain.how, plain.basis) == ("fit", "cycle time at widths 1 to 7, carried on to 0")
-    assert plain.low < linear(0) < plain.high
-    assert plain.high / plain.low < 1.1
+    # At width 0 the line has a step that feeds the drafter: plain decoding takes that or less.
+    assert plain.high == pytest.approx(linear(0), rel=0.02)
+    assert plain.low == pytest.approx((linear(0) - 0.2) / 2, rel=0.02)
+    assert plain.low < plain.ms < plain.high
     assert (economics.try_next.n_max, economics.try_next.why) == (0, "plain decoding has not been measured")
 
 
 def test_a_block_drafters_line_is_not_carried_on_where_its_pass_is_not_known() -> None:
-    server = Bench(n_max=7, block=8, choose=lambda r, w: r.randint(1, w), ends=False)
+    server = Bench(n_max=7, block=8, choose=lambda r, w: r.randint(1, w), ends=False, told=False)
     assert server.target().economics.plain is None
+
+
+def test_a_drafter_drafts_its_whole_width_for_a_draft_that_is_cut(off: RecordedRun) -> None:
+    # The lab's quick pair: drafting takes 1.5 ms at a limit of 15 and 0.4 at 1, in proportion to the rows.
+    def drafting(n: int) -> float:
+        return 0.3 + 0.08 * n
+
+    def cost(n: int) -> float:
+        return 1.5 + drafting(n) + 0.6 * n
+
+    spans: list[float] = []
+    for told in (True, False):
+        server = Bench(cost=cost, plain_ms=1.2, fed_ms=0.4, drafting=drafting, told=told, requests=300, tokens=60)
+        economics = server.target(off).economics
+        costs = {p.width: p for p in economics.costs}
+        assert {p.how for w, p in costs.items() if w < 15} == {"cut"}
+        for width, point in costs.items():
+            assert point.low < cost(width) < point.high, (told, width)
+        whole = costs[4].ms + drafting(15) - drafting(4)
+        assert costs[4].ms < 0.95 * whole
+        assert any(("its own time" if told else "two thirds of the most") in a for a in economics.assumes)
+        spans.append(costs[4].high - costs[4].low)
+    assert spans[0] < 0.8 * spans[1]
+
+
+def test_draft_simple_drafts_no_more_than_is_wanted() -> None:
+    server = Bench(method="draft-simple", block=None, told=False, requests=100)
+    economics = server.target().economics
+    assert not any("drafts all" in a for a in economics.assumes)
+    for point in economics.costs:
+        assert point.ms == pytest.approx(server.cost(point.width), rel=0.05), point.width
+
+
+def test_a_draft_that_is_cut_builds_its_graph_anew(off: RecordedRun) -> None:
+    # An H200 and 37 layers: 3.5 ms of a cycle of 8 to 12 are the building.
+    def cost(n: int) -> float:
+        return 8.0 + 0.25 * n
+
+    server = Bench(cost=cost, rebuilt_ms=3.5, layers=37, requests=200)
+    economics = server.target(off).economics
+    for point in economics.costs:
+        assert point.low < cost(point.width) < point.high, point.width
+    assert economics.costs[3].high > 1.6 * economics.costs[3].low
+    assert (economics.best_n_max, economics.try_next.n_max) == (None, 7)  # vague as they are, nothing is claimed
+    assert any("3.7 ms by the number of layers, 7.4 at most" in a for a in economics.assumes)
+    # The same on a card that is five times slower: the building is small beside the rest.
+    slow = Bench(cost=lambda n: 5 * cost(n), plain_ms=40.0, rebuilt_ms=3.5, layers=37, requests=200)
+    economics = slow.target(recorded_run(Bench(n_max=0, plain_ms=40.0).target(), "off.jsonl")).economics
+    assert economics.best_n_max is not None
+    for point in economics.curve[1:]:
+        assert point.tok_s.low < slow.speed(point.n_max) < point.tok_s.high, point.n_max
+
+
+def test_where_no_header_was_read_cut_drafts_tell_nothing_of_narrower_limits(off: RecordedRun) -> None:
+    economics = Bench(requests=100, layers=None).target(off).economics
+    assert [p.width for p in economics.costs] == [15]
+    assert (economics.best_n_max, economics.try_next.n_max) == (None, 7)
+    assert any("such cycles are left out" in a for a in economics.assumes)
+
+
+def test_a_plain_step_beside_a_drafter_is_no_plain_decoding() -> None:
+    server = Bench(plain_ms=8.0, fed_ms=4.0, requests=200)
+    target = server.target()
+    plain = target.economics.plain
+    assert plain.how == "with drafter"
+    assert plain.low < 8.0 < plain.high
+    assert plain.high == pytest.approx(12.0, rel=0.05)
+    assert "plain decoding takes that or less" in plain.basis
+    assert target.economics.try_next.n_max == 0
+    assert recorded_run(target, "drafting.jsonl").plain == ()
+
+
+def test_tables_feed_nothing_and_their_plain_steps_are_plain() -> None:
+    server = Bench(method="ngram-mod", block=None, choose=lambda *_: 0, requests=20)
+    assert server.target().economics.plain.how == "this run"
+
+
+def test_a_run_with_speculation_off_goes_before_steps_beside_a_drafter(off: RecordedRun) -> None:
+    assert Bench(fed_ms=4.0, requests=100).target(off).economics.plain.how == "recorded"
 
 
 def test_no_plain_step_is_faster_than_the_memory_can_be_read() -> None:
@@ -299,3 +381,14 @@ def test_two_slots_are_compared_with_themselves_and_a_prompt_in_between_is_left_
     for i in range(4):
         fold.apply(b.cycle(10.0 + 0.3 * (i + 1), 7, 2, slot=0, task=1))
     assert costs.mixed == before + 4
+
+
+def test_todays_width_is_not_surely_best_where_another_is_not_known() -> None:
+    # Seen at 3 and recorded at 15: what lies between is not known, and 7 is in fact better.
+    wide = recorded_run(Bench(cost=stepped, ends=False, requests=60, seed=5).target(), "wide.jsonl")
+    server = Bench(cost=stepped, n_max=3, requests=100, ends=False)
+    economics = server.target(wide).economics
+    assert server.speed(7) > server.speed(3) > 0.9 * server.speed(15)
+    assert economics.best_n_max != 7
+    assert not economics.sure
+    assert economics.collecting == ""

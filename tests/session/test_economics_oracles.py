@@ -6,7 +6,7 @@ import pytest
 
 from specscope.session.economics.acceptance import Acceptance
 from specscope.session.economics.advisor import Advisor
-from specscope.session.economics.cost_model import CostCurve, Strata, seen_costs
+from specscope.session.economics.cost_model import CostCurve, with_recorded
 from specscope.session.economics.state import CostPoint, PlainTime
 
 NOISE = 0.041
@@ -23,7 +23,7 @@ def timed(width: int, ms: float) -> CostPoint:
 
 
 def curve(*points: CostPoint, least: tuple[float, float] | None = None) -> CostCurve:
-    return CostCurve(seen_costs(Strata(1, None, None, leaks=False, fits=()), points), least)
+    return CostCurve(with_recorded((), points), least)
 
 
 def full_width(width: int, survivals: list[float]) -> Acceptance:
@@ -48,6 +48,8 @@ def geometric(acceptance: float, width: int) -> list[float]:
 def test_a_cycle_of_full_width_gains_one_and_what_is_accepted_of_it() -> None:
     # Reported tau: 6.39.
     assert full_width(15, [0.3618] * 15).tau(15).value == pytest.approx(6.43, abs=0.01)
+    taus = {n: round(full_width(n, [rate] * n).tau(n).value, 2) for n, (rate, _) in MIXED.items()}
+    assert taus == {4: 2.90, 8: 3.16, 12: 3.44, 15: 3.70}
 
 
 def test_two_times_predict_the_other_two() -> None:
@@ -95,6 +97,11 @@ def test_wide_and_poor_beats_narrow_and_rich() -> None:
     assert advice.curve[12].tok_s.value == pytest.approx(256, rel=0.001)
     assert advice.curve[2].tok_s.high < 256  # at the least that verifying two can cost
     assert advisor.gain(2).high < 0
+    # With both timed, at the least that width 2 can take, it says so.
+    two = curve(timed(2, 1000 / 61.47), timed(12, 1000 * 6.16 / 256))
+    judged = Advisor(acceptance, two, plain(1000 / 61.47), today=2, limit=12).advise()
+    assert judged.best == 12
+    assert judged.gain_pct.low > 0
 
 
 def test_which_step_in_cost_makes_5_beat_7() -> None:

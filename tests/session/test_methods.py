@@ -7,8 +7,8 @@ import pytest
 from economics_bench import Bench
 from methods_bench import DRAFTER, SECOND, TABLE, Kind, Server
 
-from specscope.session.economics.derive import recorded_run
 from specscope.session.economics.methods import LEAST_CYCLES, ORDER, named
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.fold import Fold
 
 

@@ -6,7 +6,7 @@ import builders as b
 import pytest
 from economics_bench import Bench
 
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.economics.state import PlainPoint, RecordedRun
 
 

@@ -18,7 +18,8 @@ WIDEST: Final = 64
 """Widths that are judged: n-gram tables draft up to 64 by default (llama.cpp b11434, --spec-ngram-*-n-max)."""
 
 VAGUE: Final = 1.3
-"""A cycle time whose interval spans more than this factor is not compared: repeated runs differ by up to 15 %."""
+"""A cycle time whose interval spans more than this factor is not compared, unless even its worse end beats today's
+width: repeated runs differ by up to 15 %."""
 
 WORTH: Final = 1.03
 """A gain below this, if its interval does not leave 0 out, is none: repeated runs differ by 4 % and more. And what
@@ -61,16 +62,16 @@ class Advisor:
         """The curve from 0 to the limit, the best width on it and its gain over today's."""
         curve = tuple(self.point(n) for n in range(min(self.limit, WIDEST) + 1))
         hidden = self._hidden()
-        known = [p for p in curve if p.tok_s is not None and not self._vague(p.n_max)]
+        known = [p for p in curve if p.tok_s is not None and (not self._vague(p.n_max) or self._better(p.n_max))]
         if not self._comparable([p.n_max for p in known]):
             return Advice(
                 curve, None, None, sure=False, hidden=hidden, try_next=self._settle(curve, None, hidden=hidden)
             )
-        best = max(known, key=lambda p: (_claim(p), -p.n_max)).n_max
+        best = max(known, key=lambda p: (self._claim(p), -p.n_max)).n_max
         gain = self.gain(best)
         if gain.low <= 0 and gain.value < 100 * (WORTH - 1):
             best, gain = self.today, Span(0.0, 0.0, max(0.0, gain.high))
-        sure = gain.low > 0 or all(self.gain(p.n_max).high < 0 for p in known if p.n_max != self.today)
+        sure = gain.low > 0 or (not hidden and all(self._worse(p) for p in curve if p.n_max != self.today))
         return Advice(curve, best, gain, sure, hidden, self._settle(curve, best, hidden=hidden))
 
     def _comparable(self, known: list[int]) -> bool:
@@ -121,7 +122,7 @@ class Advisor:
 
     def _cost(self, n: int) -> CostPoint | None:
         if n not in self._costs:
-            self._costs[n] = self.costs.mean(self.acceptance.widths(n))
+            self._costs[n] = self.costs.mean(self.acceptance.widths(n), n)
         return self._costs[n]
 
     def _doubt(self, n: int) -> tuple[float, float]:
@@ -134,6 +135,23 @@ class Advisor:
     def _vague(self, n: int) -> bool:
         cheap, dear = self._doubt(n)
         return exp(cheap + dear) > VAGUE
+
+    def _worse(self, point: WidthPoint) -> bool:
+        """Whether another width is worse than today's even at its best; wider ones that are not seen are not asked."""
+        if point.tok_s is None:
+            return point.n_max > self.today
+        return self.gain(point.n_max).high < 0
+
+    def _better(self, n: int) -> bool:
+        """Whether a width is better than today's even at its worst."""
+        return n != self.today and self.point(self.today).tok_s is not None and self.gain(n).low > 0
+
+    def _claim(self, point: WidthPoint) -> float:
+        """What may be held of a speed: of a width that was not seen, or is known vaguely, only the lower end."""
+        if point.tok_s is None:
+            return 0.0
+        only_low = point.how in ("between", "suggested") or self._vague(point.n_max)
+        return point.tok_s.low if only_low else point.tok_s.value
 
     def _tokens(self, tau: float) -> float:
         share = self.plain_share if self.plain is not None else 0.0
@@ -156,15 +174,25 @@ class Advisor:
     def _settle(self, curve: tuple[WidthPoint, ...], best: int | None, *, hidden: bool) -> TryNext | None:
         """The run that would settle most: a narrower width of unknown cost, a wider one, or none at all (0)."""
         narrower = self._narrower(curve, best)
+        if self._off_hopes_for_most(curve, best):
+            return TryNext(0, "plain decoding is known only roughly, from steps that feed the drafter")
         if narrower is not None:
             return narrower
-        if self.plain is None or self.plain.how in ("fit", "floor"):
+        if self.plain is None or self.plain.how in ("with drafter", "fit", "floor"):
             return TryNext(0, "plain decoding has not been measured")
         if hidden:
             wider = min(self.limit, 2 * self.today)
             full = self.acceptance.full().value
             return TryNext(wider, f"{full:.0%} of the drafts are accepted to their end: what lies beyond is not seen")
         return None
+
+    def _off_hopes_for_most(self, curve: tuple[WidthPoint, ...], best: int | None) -> bool:
+        """Whether plain decoding, known only from steps beside a drafter, may be faster than any width can be."""
+        if self.plain is None or self.plain.how != "with drafter":
+            return False
+        hopes = [WORTH * self._rate(best if best is not None else self.today)]
+        hopes += [self._hope(p.n_max) or 0.0 for p in curve if p.n_max]
+        return curve[0].tok_s is not None and curve[0].tok_s.high > max(hopes)
 
     def _narrower(self, curve: tuple[WidthPoint, ...], best: int | None) -> TryNext | None:
         """A width below today's whose cost is not known well and may turn the verdict."""
@@ -173,23 +201,19 @@ class Advisor:
         hopeful = [n for n in unsure if self._hope(n) is None or (self._hope(n) or 0.0) > WORTH * top]
         if not hopeful:
             return None
+        cut = any(self.point(n).how == "cut" for n in hopeful)
+        known = "known only roughly, from drafts cut at requests' ends" if cut else "not seen here"
         if KERNEL_ROWS - 1 in hopeful:
-            why = "the cost of verifying fewer rows is not seen here; CUDA's kernels have a step above 8 rows"
+            why = f"the cost of verifying fewer rows is {known}; CUDA's kernels have a step above 8 rows"
             return TryNext(KERNEL_ROWS - 1, why)
         most = max(hopeful, key=lambda n: (self._hope(n) or inf, -abs(n - self.today / 2)))
-        return TryNext(most, "the cost of verifying fewer rows is not seen here: drafts hardly vary in width")
+        why = f"the cost of verifying fewer rows is {known}" + ("" if cut else ": drafts hardly vary in width")
+        return TryNext(most, why)
 
     def _hope(self, n: int) -> float | None:
         """The speed of a width at the best that is possible; None: nothing bounds it."""
         tau, cost = self.acceptance.tau(n), self._cost(n)
         return None if tau is None or cost is None else 1000 * self._tokens(tau.value) / self._step(cost.low)
-
-
-def _claim(point: WidthPoint) -> float:
-    """What may be held of a speed: of a width that was not seen, only the lower end."""
-    if point.tok_s is None:
-        return 0.0
-    return point.tok_s.low if point.how in ("between", "suggested") else point.tok_s.value
 
 
 def _off(time: CostPoint | PlainTime) -> tuple[float, float]:

@@ -38,6 +38,11 @@ def t95(freedom: float) -> float:
     return T95[int(freedom) - 1] if freedom <= len(T95) else Z95 + 2.4 / freedom
 
 
+def below(value: float, half: float) -> float:
+    """The lower end of a positive figure's interval: as far down as up by its factor, so that it never reaches 0."""
+    return value * value / (value + half)
+
+
 class Mean(NamedTuple):
     """A mean, its standard error, the values it rests on, degrees of freedom of the error, variance of one value."""
 

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import exp, log, sqrt
+from math import exp, hypot, log, sqrt
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.economics.batches import t95
+from specscope.session.economics.batches import Z95, below, t95
 from specscope.session.economics.cost_book import PLAIN
 from specscope.session.economics.state import CostPoint, PlainPoint, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from specscope.session.economics.batches import Mean
     from specscope.session.economics.cost_book import Cell, Key
+    from specscope.session.economics.draft_pass import DraftPass
 
 LEAST_STEPS: Final = 12
 """Steps before a width's time is told: more than one lot of the trimmed mean, so that no three outliers are all of
@@ -23,6 +24,11 @@ it. Its interval says how well it is known."""
 KERNEL_ROWS: Final = 8
 """Rows up to which CUDA multiplies by the mat-vec kernels (ggml-cuda MMVQ_MAX_BATCH_SIZE, llama.cpp b11434): a draft
 of 7 and the last token are 8 rows, a draft of 8 is the first beyond."""
+
+
+REPEAT: Final = 0.041
+"""Standard deviation of a run's times beside another run of the same server, as a share: published repeat-to-repeat
+noise is 4.1 % (another card: 14.7 %), and no run's own scatter tells of it."""
 
 
 class _Fit(NamedTuple):
@@ -130,26 +136,51 @@ def plain_points(cells: Mapping[Key, Cell], slots: int) -> tuple[PlainPoint, ...
         if mean is not None and mean.n >= LEAST_STEPS:
             half = t95(mean.freedom) * mean.se
             depth = None if key.band is None else cell.depth
-            points.append(PlainPoint(depth, mean.value, mean.value - half, mean.value + half, mean.n))
+            points.append(PlainPoint(depth, mean.value, below(mean.value, half), mean.value + half, mean.n))
     return tuple(points)
 
 
-def seen_costs(strata: Strata, recorded: Iterable[CostPoint] = ()) -> tuple[CostPoint, ...]:
-    """Cycle time at the widths seen here, and at others that were recorded, never falling with width.
+def of_another_run(ms: float, low: float, high: float) -> tuple[float, float]:
+    """The ends of an interval that was seen in another run, as this one may take them."""
+    return below(ms, hypot(ms * (ms / low - 1), Z95 * REPEAT * ms)), ms + hypot(high - ms, Z95 * REPEAT * ms)
 
-    Neighbours that fall are pooled (isotonic regression by pooling adjacent violators; R. Barlow et al., Statistical
-    Inference under Order Restrictions, 1972); each keeps the interval of its own cycles.
+
+def seen_costs(strata: Strata) -> tuple[CostPoint, ...]:
+    """Cycle time at the widths seen here, as they were."""
+    return tuple(_point(f) for f in strata.fits if f.width != PLAIN)
+
+
+def with_recorded(own: Iterable[CostPoint], recorded: Iterable[CostPoint]) -> tuple[CostPoint, ...]:
+    """Cycle time by draft limit, of this run and of others, never falling with width.
+
+    A width seen in cycles that were not cut goes before one that was recorded, a recorded one before one that was cut.
     """
-    points = {p.width: replace(p, how="recorded") for p in recorded if p.cycles}
-    for f in strata.fits:
-        if f.width != PLAIN:
-            half = t95(f.freedom) * f.se
-            points[f.width] = CostPoint(f.width, f.ms, max(1e-6, f.ms - half), f.ms + half, f.n, "seen")
-    ordered = [points[w] for w in sorted(points)]
-    values = pooled([(p.ms, 1 / max(p.high - p.low, 1e-6 * p.ms) ** 2) for p in ordered])
+    points: dict[int, CostPoint] = {}
+    for p in recorded:
+        low, high = of_another_run(p.ms, p.low, p.high)
+        if p.cycles and (p.width not in points or high - low < points[p.width].high - points[p.width].low):
+            points[p.width] = replace(p, low=low, high=high, how="recorded")
+    for p in own:
+        if p.how == "seen" or p.width not in points:
+            points[p.width] = p
+    return _never_falling([points[w] for w in sorted(points)])
+
+
+def _never_falling(points: Sequence[CostPoint]) -> tuple[CostPoint, ...]:
+    """Neighbours that fall are pooled, and each keeps the interval of its own cycles.
+
+    Isotonic regression by pooling adjacent violators: R. Barlow et al., Statistical Inference under Order
+    Restrictions, 1972.
+    """
+    values = pooled([(p.ms, 1 / max(p.high - p.low, 1e-6 * p.ms) ** 2) for p in points])
     return tuple(
-        replace(p, ms=ms, low=min(p.low, ms), high=max(p.high, ms)) for p, ms in zip(ordered, values, strict=True)
+        replace(p, ms=ms, low=min(p.low, ms), high=max(p.high, ms)) for p, ms in zip(points, values, strict=True)
     )
+
+
+def _point(fit: _Fit) -> CostPoint:
+    half = t95(fit.freedom) * fit.se
+    return CostPoint(fit.width, fit.ms, below(fit.ms, half), fit.ms + half, fit.n, "seen")
 
 
 def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
@@ -163,7 +194,7 @@ def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
         return None
     ms = sum(f.ms * count for f, count in fits) / n
     half = t95(sum(f.freedom for f, _ in fits)) * sqrt(sum((f.se * count / n) ** 2 for f, count in fits))
-    return Span(ms, ms - half, ms + half)
+    return Span(ms, below(ms, half), ms + half)
 
 
 def pooled(values: list[tuple[float, float]]) -> list[float]:
@@ -185,10 +216,12 @@ class CostCurve:
         points: known ones, by width.
         least: what a cycle takes at least, whatever its width (plain decode time or the bandwidth bound), and what
             that is: below the narrowest width seen, cost lies between it and that width's.
+        drafter: of cycles whose widths vary by the drafter's choice, what a lower limit saves it.
     """
 
     points: tuple[CostPoint, ...]
     least: tuple[float, float] | None = None
+    drafter: DraftPass | None = None
     _known: dict[int, CostPoint | None] = field(default_factory=dict["int", "CostPoint | None"])
 
     def at(self, width: int) -> CostPoint | None:
@@ -218,14 +251,22 @@ class CostCurve:
         low, high = min(below.low, above.low, ms), max(below.high, above.high, ms)
         return CostPoint(width, ms, low, high, 0, "suggested" if step else "between")
 
-    def mean(self, shares: Mapping[int, float]) -> CostPoint | None:
-        """The mean cost of cycles with these widths; None where one of them is not known."""
+    def mean(self, shares: Mapping[int, float], n_max: int) -> CostPoint | None:
+        """The mean cost of cycles with these widths at a limit; None where one of them is not known."""
         parts = [(self.at(w), share) for w, share in shares.items()]
         known = [(p, share) for p, share in parts if p is not None]
         if len(known) < len(parts) or not known:
             return None
         widest = max((p for p, _ in known), key=lambda p: p.width)
-        if len(known) == 1:
+        if len(known) > 1:
+            ms, low, high = (sum(getattr(p, name) * share for p, share in known) for name in ("ms", "low", "high"))
+            widest = CostPoint(widest.width, ms, low, high, sum(p.cycles for p, _ in known), widest.how)
+        if self.drafter is None:
             return widest
-        ms, low, high = (sum(getattr(p, name) * share for p, share in known) for name in ("ms", "low", "high"))
-        return CostPoint(widest.width, ms, low, high, sum(p.cycles for p, _ in known), widest.how)
+        saved, (ms, low, high) = self.drafter.saved(n_max), (widest.ms, widest.low, widest.high)
+        return replace(
+            widest,
+            ms=ms - saved.value,
+            low=max(1e-6, ms - saved.value - hypot(ms - low, saved.high - saved.value)),
+            high=ms - saved.value + hypot(high - ms, saved.value - saved.low),
+        )

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import exp
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from specscope.session.economics.acceptance import LEAST_CYCLES, Acceptance, clustering
 from specscope.session.economics.advisor import Advisor
 from specscope.session.economics.cost_book import UNSEEN
-from specscope.session.economics.cost_model import CostCurve, Strata, mean_cost, plain_points, seen_costs, stratum
+from specscope.session.economics.cost_model import (
+    CostCurve,
+    Strata,
+    mean_cost,
+    plain_points,
+    seen_costs,
+    stratum,
+    with_recorded,
+)
+from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span, rebuilding
+from specscope.session.economics.drafted_by import drafted_by, feeds, stops, widest_draft
 from specscope.session.economics.method_rows import MethodTeller
 from specscope.session.economics.methods import all_cycles, known_methods
 from specscope.session.economics.plain import bandwidth_floor, best_plain, plain_requests
 from specscope.session.economics.prefill import paid_back, prefill
 from specscope.session.economics.regimes import RegimeBook
-from specscope.session.economics.state import Drafting, Economics, RecordedRun, Span
+from specscope.session.economics.state import Drafting, Economics, Span
 from specscope.session.economics.turn_times import TABLE
 from specscope.session.economics.verdict import basis_of, bounded, speedup_of
 
@@ -26,15 +36,9 @@ if TYPE_CHECKING:
     from specscope.session.economics.method_book import MethodCount
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.methods import Known
-    from specscope.session.economics.state import DraftedBy, PlainPoint, Prefill, Regime
+    from specscope.session.economics.state import CostPoint, PlainPoint, Prefill, RecordedRun, Regime
     from specscope.session.state import RequestRow, Target
     from specscope.session.target_fold import TargetFold
-
-BLOCK_DRAFTERS: Final = frozenset({"draft-dflash", "draft-dspark"})
-"""Methods that draft a whole trained block in one pass (llama.cpp common/speculative.cpp, b11434)."""
-
-ONE_PASS_EACH: Final = ("draft-simple", "draft-mtp", "draft-eagle3")
-"""Methods that pay a forward of the drafter for each drafted token (llama.cpp common/speculative.cpp, b11434)."""
 
 
 @dataclass(eq=False)
@@ -80,27 +84,6 @@ class EconomicsDeriver:
         )
 
 
-def recorded_run(target: Target, name: str) -> RecordedRun:
-    """What another run can be compared with, taken from a recording's last state."""
-    economics, drafts = target.economics, bool(target.totals.cycles)
-    return RecordedRun(
-        name=name,
-        plain=economics.plain_points,
-        costs=tuple(p for p in economics.costs if p.how == "seen"),
-        depth=economics.depth,
-        slots=economics.slots,
-        joint=target.totals.joint,
-        prefill_tok_s=target.prefill.tok_s if target.prefill is not None else None,
-        prompt_tokens=_mean_prompt(target),
-        drafts=drafts,
-    )
-
-
-def _mean_prompt(target: Target) -> float | None:
-    told = [r.prompt_tokens for r in target.requests if r.prompt_tokens is not None and r.whole]
-    return sum(told) / len(told) if told else None
-
-
 class _Deriver:
     """One look at everything."""
 
@@ -139,8 +122,12 @@ class _Deriver:
         acceptance = self._acceptance(joint)
         drafting = self._drafting(acceptance.today)
         known = [p for run in self.runs if run.slots == strata.slots for p in run.costs]
-        points = seen_costs(strata, known)
-        plain = best_plain(strata, by_request, self.runs, points, drafting)
+        seen = seen_costs(strata)
+        draft_pass = self._pass(acceptance, strata, seen)
+        points = with_recorded(self._at_own_limit(seen, acceptance, draft_pass), known)
+        fed = feeds(self.target.config.types, drafts=seen_widths)
+        line = () if draft_pass.by == "token" and draft_pass.ms is not None else seen
+        plain = best_plain(strata, by_request, self.runs, line, drafting, fed=fed, rebuilt=draft_pass.rebuilt)
         partial = Economics(
             n_max=acceptance.today or None,
             slots=strata.slots,
@@ -156,7 +143,7 @@ class _Deriver:
         if not acceptance.cycles:
             missing = "" if plain is not None else "no draft cycle was seen yet"
             return bounded(replace(partial, assumes=tuple(self.assumes), collecting=missing))
-        return bounded(self._judged(partial, acceptance, strata))
+        return bounded(self._judged(partial, acceptance, strata, draft_pass if acceptance.chosen else None))
 
     def _methods(self, strata: Strata | None) -> None:
         """What the methods did; of a drafter behind tables the widths and lengths are told alone."""
@@ -198,7 +185,27 @@ class _Deriver:
             )
         return made
 
-    def _judged(self, partial: Economics, acceptance: Acceptance, strata: Strata) -> Economics:
+    def _pass(self, acceptance: Acceptance, strata: Strata, seen: Sequence[CostPoint]) -> DraftPass:
+        """What the drafter takes of the cycles seen; nothing where it drafts no wider than what is verified."""
+        types = self._drafters()
+        by, ms = drafted_by(types), drafting_span(self._draft_ms(), seen, strata)
+        follows = by == "table" or stops(types) or (by == "token" and acceptance.chosen)
+        models = self.target.models
+        rebuilt = rebuilding(models.get("target"), models.get("drafter"))
+        return DraftPass(by, acceptance.today, None if follows else ms, rebuilt)
+
+    def _at_own_limit(
+        self, seen: tuple[CostPoint, ...], acceptance: Acceptance, draft_pass: DraftPass
+    ) -> tuple[CostPoint, ...]:
+        if acceptance.chosen:
+            return seen
+        cut, why = at_own_limit(seen, draft_pass)
+        self.assumes.extend(why)
+        return cut
+
+    def _judged(
+        self, partial: Economics, acceptance: Acceptance, strata: Strata, draft_pass: DraftPass | None
+    ) -> Economics:
         plain = partial.plain
         cycle_ms, today = mean_cost(strata, acceptance.by_width()), acceptance.tau(acceptance.today)
         if cycle_ms is None or today is None or acceptance.cycles < LEAST_CYCLES:
@@ -207,12 +214,12 @@ class _Deriver:
                 need = "no cycle's own time is seen: plain steps lie between cycles, or a prompt"
             return replace(partial, cycle_ms=cycle_ms, assumes=tuple(self.assumes), collecting=need)
         least = None
-        if plain is not None and plain.how in ("this run", "recorded"):
+        if plain is not None and plain.how in ("this run", "recorded", "with drafter"):
             least = (plain.ms, plain.low)
-        curve = CostCurve(partial.costs, least)
-        advice = Advisor(
-            acceptance, curve, plain, acceptance.today, self._limit(acceptance), self._plain_share(acceptance.cycles)
-        ).advise()
+        curve = CostCurve(partial.costs, least, draft_pass)
+        config, today_n = self.target.config, acceptance.today
+        limit = widest_draft(config.types or (), config.drafter_limit, acceptance.width, today_n)
+        advice = Advisor(acceptance, curve, plain, today_n, limit, self._plain_share(acceptance.cycles)).advise()
         return self._verdict(replace(partial, cycle_ms=cycle_ms), acceptance, advice)
 
     def _verdict(self, partial: Economics, acceptance: Acceptance, advice: Advice) -> Economics:
@@ -252,42 +259,29 @@ class _Deriver:
         plain = self.costs.plain_steps
         return plain / (plain + cycles) if cycles else 0.0
 
-    def _limit(self, acceptance: Acceptance) -> int:
-        """The widest draft that could be asked for: the trained block's; of other methods, twice today's is judged."""
-        config, types = self.target.config, self.target.config.types or ()
-        widest = max(acceptance.width, acceptance.today)
-        if config.drafter_limit is not None:
-            return max(widest, config.drafter_limit)
-        if BLOCK_DRAFTERS.intersection(types):
-            return widest
-        return max(widest, 2 * acceptance.today) if types else widest
+    def _drafters(self) -> tuple[str, ...]:
+        """The methods whose drafts are told: all, or the drafter behind tables alone."""
+        types = self.target.config.types or ()
+        return types if self.drafter is None else tuple(t for t in types if not t.startswith(TABLE))
+
+    def _draft_ms(self) -> float | None:
+        """Milliseconds in which a draft is made, by the trace or the log's statistics."""
+        anatomy = self.target.anatomy
+        if self.drafter is not None and self.drafter.drafts:
+            return self.drafter.draft_us / 1000 / self.drafter.drafts
+        return anatomy.parts.draft_ms if anatomy is not None else None
 
     def _drafting(self, width: int) -> Drafting | None:
-        types = self.target.config.types or ()
-        if self.drafter is not None:
-            types = tuple(t for t in types if not t.startswith(TABLE))
+        types, anatomy, draft_ms = self._drafters(), self.target.anatomy, self._draft_ms()
         if not types:
             return None
-        kinds: set[DraftedBy] = {_by(name) for name in types}
-        by: DraftedBy = "unknown" if len(kinds) > 1 else next(iter(kinds))
-        anatomy = self.target.anatomy
-        if anatomy is None or anatomy.parts.draft_ms is None:
+        by = drafted_by(types)
+        if anatomy is None or draft_ms is None:
             return Drafting(by)
-        drafting_ms = anatomy.parts.draft_ms
-        if self.drafter is not None and self.drafter.drafts:
-            drafting_ms = self.drafter.draft_us / 1000 / self.drafter.drafts
-        ms, whole = drafting_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
+        ms, whole = draft_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
         return Drafting(by, ms, width or None, ms / whole if whole else None, anatomy.basis)
 
     def _floor(self, depth: float | None) -> float | None:
         model = self.target.models.get("target")
         experts = model is None or any(model.layer_expert_bytes)
         return bandwidth_floor(self.target.memory, self.target.gpus, depth, experts=experts)
-
-
-def _by(method: str) -> DraftedBy:
-    if method in BLOCK_DRAFTERS:
-        return "block"
-    if method.startswith(TABLE):
-        return "table"
-    return "token" if method in ONE_PASS_EACH else "unknown"

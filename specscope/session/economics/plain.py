@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import inf, sqrt
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.batches import Z95, t95
+from specscope.session.economics.batches import Z95, below, t95
 from specscope.session.economics.cost_book import PLAIN
-from specscope.session.economics.cost_model import KERNEL_ROWS
+from specscope.session.economics.cost_model import KERNEL_ROWS, REPEAT, of_another_run
+from specscope.session.economics.draft_pass import rebuilt_in
 from specscope.session.economics.state import PlainPoint, PlainTime
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.cost_model import Strata
-    from specscope.session.economics.state import CostPoint, Drafting, RecordedRun
+    from specscope.session.economics.state import CostPoint, Drafting, RecordedRun, Span
     from specscope.session.gpu_state import GpuUse
     from specscope.session.memory.map_state import Memory
     from specscope.session.request import Request
@@ -28,8 +30,10 @@ LEAST_PLAIN: Final = 200
 LEAST_OF_ONE: Final = 16
 """Tokens of a request that is counted."""
 
-NOISE: Final = 0.041
-"""Of a request's time, where there are too few to see their scatter: published repeat-to-repeat noise, 4.1 %."""
+FED: Final = 2.0
+"""By how much a step without a draft can be longer where a drafter is fed: it reads hidden states off the target and
+computes a row of its own cache in every step. The lab's servers took 1.1 to 1.9 times what they take without one (two
+cores, quick and paying pair), the least is nothing; the figure in the middle is what is said."""
 
 OVERLAP_S: Final = 0.05
 """Requests that follow one another at once may seem to overlap by what a source is late."""
@@ -64,12 +68,12 @@ def _point(rows: list[tuple[int, float, float | None]]) -> PlainPoint:
     steps = sum(n for n, _, _ in rows)
     ms = sum(took for _, took, _ in rows) / steps
     many = len(rows)
-    half = Z95 * NOISE * ms / sqrt(many)
+    half = Z95 * REPEAT * ms / sqrt(many)  # too few to see their scatter
     if many > 2:  # noqa: PLR2004  two requests say little of their own scatter
         off = sum((took - ms * n) ** 2 for n, took, _ in rows) * many / (many - 1)
         half = t95(many - 1) * sqrt(off) / steps
     depth = None if rows[0][2] is None else sum(n * (d or 0.0) for n, _, d in rows) / steps
-    return PlainPoint(depth, ms, ms - half, ms + half, steps)
+    return PlainPoint(depth, ms, below(ms, half), ms + half, steps)
 
 
 def _alone(requests: Sequence[Request]) -> list[Request]:
@@ -92,31 +96,63 @@ def best_plain(
     runs: Sequence[RecordedRun],
     costs: Sequence[CostPoint],
     drafting: Drafting | None,
+    *,
+    fed: bool,
+    rebuilt: Span | None,
 ) -> PlainTime | None:
-    """The best basis but the floor, which is no estimate."""
-    if by_request and (strata is None or strata.slots == 1):
-        depth = strata.depth if strata is not None else None
-        ms, low, high, _ = _at_depth(by_request, depth)
-        steps = sum(p.steps for p in by_request)
-        basis = f"the server's own time of {steps:,} steps in requests without a draft"
-        return PlainTime(ms, low, high, "this run", basis, steps, depth)
-    here = _in_this_run(strata) if strata is not None else None
-    if here is not None:
+    """The best basis but the floor, which is no estimate.
+
+    Args:
+        strata: the steps of this run by width.
+        by_request: plain steps by the server's own time of whole requests.
+        runs: recorded ones, best first.
+        costs: cycle times of this run by width, as they were seen.
+        drafting: what the drafter takes of a cycle.
+        fed: a drafter is fed in every step, plain ones too.
+        rebuilt: what a step takes longer for being unlike the one before it, as one between cycles is; None: unknown.
+    """
+    here = _by_request(by_request, strata) or _in_this_run(strata)
+    if here is not None and not fed:
         return here
     for run in runs:
         found = _recorded(run, strata)
         if found is not None:
             return found
-    return _carried_on(costs, drafting, strata.depth if strata is not None else None)
+    told = here or _carried_on(costs, drafting, strata.depth if strata is not None else None)
+    if told is None or not fed:
+        return told
+    if by_request and here is not None:
+        return _unfed(told, None)  # such requests have no cycle: their steps are all alike
+    return _unfed(told, rebuilt) if rebuilt is not None else None
 
 
-def _in_this_run(strata: Strata) -> PlainTime | None:
-    fit = next((f for f in strata.fits if f.width == PLAIN), None)
-    if fit is None:
+def _unfed(told: PlainTime, rebuilt: Span | None) -> PlainTime:
+    """The same of a server without the drafter that is fed."""
+    anew = rebuilt_in(told.low, rebuilt)
+    ms, low = (told.ms - anew.value) / sqrt(FED), (told.low - anew.high) / FED
+    if told.how == "fit":
+        return replace(told, ms=ms, low=low)
+    basis = f"{told.basis} beside a drafter that is fed: plain decoding takes that or less"
+    return replace(told, ms=ms, low=low, how="with drafter", basis=basis)
+
+
+def _by_request(points: Sequence[PlainPoint], strata: Strata | None) -> PlainTime | None:
+    if not points or (strata is not None and strata.slots > 1):
+        return None
+    depth = strata.depth if strata is not None else None
+    ms, low, high, _ = _at_depth(points, depth)
+    steps = sum(p.steps for p in points)
+    basis = f"the server's own time of {steps:,} steps in requests without a draft"
+    return PlainTime(ms, low, high, "this run", basis, steps, depth)
+
+
+def _in_this_run(strata: Strata | None) -> PlainTime | None:
+    fit = next((f for f in strata.fits if f.width == PLAIN), None) if strata is not None else None
+    if strata is None or fit is None:
         return None
     half = t95(fit.freedom) * fit.se
     basis = f"{fit.n:,} steps without a draft in this run"
-    return PlainTime(fit.ms, fit.ms - half, fit.ms + half, "this run", basis, fit.n, strata.depth)
+    return PlainTime(fit.ms, below(fit.ms, half), fit.ms + half, "this run", basis, fit.n, strata.depth)
 
 
 def _recorded(run: RecordedRun, strata: Strata | None) -> PlainTime | None:
@@ -126,6 +162,7 @@ def _recorded(run: RecordedRun, strata: Strata | None) -> PlainTime | None:
     ms, low, high, far = _at_depth(run.plain, depth)
     steps = sum(p.steps for p in run.plain)
     basis = f"{steps:,} plain steps of {run.name}" + (", at another depth" if far else "")
+    low, high = of_another_run(ms, low, high)
     return PlainTime(ms, low, high, "recorded", basis, steps, depth)
 
 
@@ -160,7 +197,7 @@ def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: fl
     Only widths up to the known step of the kernels are on one line, and a line is carried on no further than it is
     long. It cannot be above the cost of the narrowest draft.
     """
-    line = [p for p in costs if p.width < KERNEL_ROWS and p.how in ("seen", "recorded")]
+    line = [p for p in costs if p.width < KERNEL_ROWS]
     if len(line) < LINE_WIDTHS or line[0].width > line[-1].width - line[0].width or drafting is None:
         return None
     pass_ms = {"token": 0.0, "table": 0.0, "block": drafting.ms}.get(drafting.by)
@@ -182,7 +219,7 @@ def _carried_on(costs: Sequence[CostPoint], drafting: Drafting | None, depth: fl
     if ms <= 0:
         return None
     basis = f"cycle time at widths {line[0].width} to {line[-1].width}, carried on to 0"
-    return PlainTime(ms, max(0.0, ms - half), min(most, ms + half), "fit", basis, 0, depth)
+    return PlainTime(ms, below(ms, half), min(most, ms + half), "fit", basis, 0, depth)
 
 
 def bandwidth_floor(memory: Memory, uses: Sequence[GpuUse], depth: float | None, *, experts: bool) -> float | None:

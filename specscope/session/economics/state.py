@@ -9,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-PlainHow: TypeAlias = Literal["this run", "recorded", "fit", "floor"]
-"""How plain decode time is known, best first: plain steps of this run; a recorded run with speculation off; cycle
-time carried on to width 0; the time in which the device's memory can be read, which nothing can undercut."""
+PlainHow: TypeAlias = Literal["this run", "recorded", "with drafter", "fit", "floor"]
+"""How plain decode time is known, best first: plain steps of this run; a recorded run with speculation off; steps of
+this run that drafted nothing while a drafter was fed, so that plain decoding takes that or less; cycle time carried on
+to width 0; the time in which the device's memory can be read, which nothing can undercut."""
 
-CostHow: TypeAlias = Literal["seen", "recorded", "between", "suggested"]
-"""How a width's cycle time is known: cycles of this run; of a recorded one; between two known ones, since cost does
-not fall with width; the same, across a step of the kernels that is known elsewhere and was not seen here."""
+CostHow: TypeAlias = Literal["seen", "cut", "recorded", "between", "suggested"]
+"""How the cycle time at a draft limit is known: cycles of this run; cycles whose drafts were cut to it, less what the
+drafter then saves; cycles of a recorded run; between two known ones, since cost does not fall with width; the same,
+across a step of the kernels that is known elsewhere and was not seen here."""
 
 DraftedBy: TypeAlias = Literal["block", "token", "table", "unknown"]
 
@@ -24,7 +26,7 @@ RegimeHow: TypeAlias = Literal["all", "label", "split"]
 
 @dataclass(frozen=True, slots=True)
 class CostPoint:
-    """Cycle time at one width, for ``slots`` slots that decode at once, at the depth of its curve.
+    """Cycle time at one draft limit, for ``slots`` slots that decode at once, at the depth of its curve.
 
     Attributes:
         cycles: on which it rests; 0 for a width between two seen ones.
@@ -55,7 +57,7 @@ class RecordedRun:
 
     Attributes:
         name: as the user knows it (a file), for the basis.
-        plain: plain steps by depth, of a run with speculation off or with plain steps in it.
+        plain: plain steps by depth, of a run without a drafter.
         costs: cycle time by width; ``depth``: at which; ``slots``: that decoded at once.
         joint: cycles by (width, accepted), for positions that this run's drafts do not reach.
         prefill_tok_s: prompt tokens per second, of prompts of ``prompt_tokens`` each on average.
@@ -153,7 +155,8 @@ class Economics:
         tau: tokens per step of a cycle as its interval takes it (clustering of acceptance allowed for).
         curve: by n_max, 0 first.
         best_n_max: None below the minimum evidence, or where nothing can be compared.
-        gain_pct: of the best over today's, percent; sure: its interval leaves 0 out.
+        gain_pct: of the best over today's, percent; sure: its interval leaves 0 out; where today's is best, none that
+            is known and none below it can be as good.
         hidden: drafts are accepted to their end so often that a wider one may pay.
         collecting: what is still missing for a verdict, in words; empty when there is one.
     """

@@ -39,6 +39,9 @@ def basis_of(economics: Economics) -> str:
     """What the verdict rests on, in words."""
     seen = [p for p in economics.costs if p.how == "seen"]
     words = [f"{economics.cycles:,} cycles, time seen at {_listed(seen)}"]
+    cut = [p for p in economics.costs if p.how == "cut"]
+    if cut:
+        words.append(f"of drafts that were cut at {_listed(cut)}")
     recorded = [p for p in economics.costs if p.how == "recorded"]
     if recorded:
         words.append(f"recorded at {_listed(recorded)}")

@@ -19,10 +19,12 @@ PLAIN_RUN: Final = "specscope recipe plain"
 
 HOW: Final[dict[CostHow | PlainHow, str]] = {
     "seen": "seen",
+    "cut": "seen in cut drafts",
     "recorded": "recorded",
     "between": "not seen, between others",
     "suggested": "not seen, across 8 rows",
     "this run": "seen here",
+    "with drafter": "with drafter fed",
     "fit": "from cycle times",
     "floor": "memory bandwidth",
 }
@@ -110,13 +112,15 @@ def width_told(economics: Economics) -> Told | None:
     if best == e.n_max:
         said = f"{now} {'is' if e.sure else 'seems'} best"
         return Told(((said, f"{basis}, wider not seen" if e.hidden else basis), (said, basis)))
-    said = f"{now} {'is best' if e.sure else 'may be better'}, {gain.value:+.0f} %"
+    settled = e.try_next is None or e.try_next.n_max == 0
+    sure = "is best" if settled else "is better"
+    said = f"{now} {sure if e.sure else 'may be better'}, {gain.value:+.0f} %"
     return Told(((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis)), loud=e.sure)
 
 
 def costs_words(economics: Economics) -> str:
     """At how many widths the cycle time is known: ``9 widths seen, 1 recorded``."""
-    seen = sum(p.how == "seen" for p in economics.costs)
+    seen = sum(p.how in ("seen", "cut") for p in economics.costs)
     recorded = sum(p.how == "recorded" for p in economics.costs)
     words = f"{seen} width{'s' if seen != 1 else ''} seen"
     return f"{words}, {recorded} recorded" if recorded else words
