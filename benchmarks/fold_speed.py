@@ -12,7 +12,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from specscope import __version__
 from specscope import events as ev
@@ -23,6 +23,9 @@ from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+By: TypeAlias = Literal["log", "polls", "trace"]
+"""What tells the cycles."""
 
 T0 = 1_780_000_000.0
 RATES = (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.25, 0.2, 0.15, 0.1, 0.1, 0.05, 0.05, 0.02)
@@ -40,10 +43,11 @@ class Server:
     seed: int = 1
     cycle_s: float = 0.01
     cycles_per_request: int = 300
-    logged: bool = True
+    by: By = "log"
+    tables: bool = False
 
     def facts(self, cycles: int) -> Iterator[ev.Event]:
-        """The facts of so many cycles: by the log with a slow look at /slots, or by polling alone."""
+        """The facts of so many cycles: by the log or a trace with a slow look at /slots, or by polling alone."""
         rng = random.Random(self.seed)  # noqa: S311  a fixed sequence, not a secret
         at, task, left = T0, 0, 0
         yield from self._begin(at)
@@ -61,30 +65,46 @@ class Server:
             left, in_request = left - 1, in_request + 1
             decoded, drafted, accepted = decoded + length + 1, drafted + WIDTH, accepted + length
             stamp_us = int((at - T0) * 1e6)
-            if self.logged:
+            if self.by == "log":
                 yield ev.CycleLogged(at=at, slot=0, task=task, drafted=WIDTH, accepted=length, stamp_us=stamp_us)
-            if not self.logged or in_request % 20 == 0:
+            if self.by == "trace":
+                yield from self._traced(at, length, rng)
+            if self.by == "polls" or in_request % 20 == 0:
                 fill = 812 + decoded
                 yield ev.SlotStepped(at=at + 0.001, slot=0, task=task, decoded=decoded, fill_tokens=fill, held_ms=1.4)
 
+    def _traced(self, at: float, length: int, rng: random.Random) -> Iterator[ev.Event]:
+        """A cycle and its turn; of a server with tables a third of the cycles are a table's."""
+        method = "ngram-mod" if self.tables and rng.random() < 1 / 3 else "draft-dflash"
+        yield ev.CycleTraced(at=at - 0.0005, slot=0, drafted=WIDTH, accepted=length, method=method)
+        parts = {"draft_us": 3400, "submit_us": 300, "wait_us": 4700, "features_us": 600, "sampling_us": 900}
+        yield ev.TurnTraced(at=at, whole_us=int(self.cycle_s * 1e6), cycles=1, **parts)
+
     def _begin(self, at: float) -> Iterator[ev.Event]:
         yield ev.TargetFound(at=at, url="http://127.0.0.1:8080")
+        methods = "ngram-mod,draft-dflash" if self.tables else "draft-dflash"
+        yield ev.ProcessSeen(at=at, pid=1, argv=["llama-server", "--spec-type", methods])
         yield ev.SourceAttached(at=at, source="slots", tier="polled")
-        if self.logged:
+        if self.by == "log":
             yield ev.SourceAttached(at=at, source="log", tier="cycles")
+        if self.by == "trace":
+            yield ev.SourceAttached(at=at, source="trace", tier="trace")
+            yield ev.TraceStarted(at=at, mode="auto", functions=["begin", "draft"])
         yield ev.CountersRead(at=at, idle=True, drafts=0, drafted=0, accepted=0, generated=0)
 
     def _launch(self, at: float, task: int) -> Iterator[ev.Event]:
-        if self.logged:
+        if self.by == "log":
             yield ev.RequestLaunched(at=at, slot=0, task=task)
         for decoded in (0, 1):
             fill = 812 + decoded
             yield ev.SlotChanged(
                 at=at, slot=0, busy=True, task=task, decoded=decoded, fill_tokens=fill, speculative=True
             )
+        if self.by == "trace":
+            yield ev.RequestBegan(at=at, slot=0)
 
     def _end(self, at: float, task: int, decoded: int, drafted: int, accepted: int) -> Iterator[ev.Event]:
-        if self.logged:
+        if self.by == "log":
             yield ev.RequestLogged(
                 at=at,
                 slot=0,
@@ -173,9 +193,12 @@ def main() -> None:
     """Print the table."""
     print(f"{'figure':<58} {'value':>12} {'unit':<9}      {'goal':>9}   used")
     folding("log lines and a slow look at /slots", Server(), 100_000)
-    folding("polling alone", Server(logged=False), 100_000)
+    folding("polling alone", Server(by="polls"), 100_000)
+    folding("a trace and a slow look at /slots", Server(by="trace"), 100_000)
+    folding("the same of tables before a drafter", Server(by="trace", tables=True), 100_000)
     viewing("log lines", Server(cycles_per_request=60), 61_000)
-    viewing("polling alone", Server(cycles_per_request=60, logged=False), 61_000)
+    viewing("polling alone", Server(cycles_per_request=60, by="polls"), 61_000)
+    viewing("trace, tables before a drafter", Server(cycles_per_request=60, by="trace", tables=True), 61_000)
     with tempfile.TemporaryDirectory() as folder:
         recording(Path(folder))
 

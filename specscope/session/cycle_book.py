@@ -14,7 +14,7 @@ from specscope.session.depth import DepthBook
 from specscope.session.economics.cost_book import CostBook
 from specscope.session.request_book import RequestBook
 from specscope.session.state import Cycle
-from specscope.session.tally import Tally
+from specscope.session.tally import StepCount, Tally
 from specscope.session.window import Gain, Window
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class CycleBook(RequestBook):
     depths: DepthBook = field(default_factory=DepthBook)
     costs: CostBook = field(default_factory=CostBook)
     cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
-    slot_tallies: dict[int, Tally] = field(default_factory=dict[int, Tally])
+    slot_tallies: dict[int, StepCount] = field(default_factory=dict[int, StepCount])
     cycle_ms: float | None = None
     merged: int = 0
     polled_cycles: int = 0
@@ -69,11 +69,11 @@ class CycleBook(RequestBook):
         for tally in self._tallies(request):
             tally.merge(change)
 
-    def _tallies(self, request: Request) -> tuple[Tally, Tally, Tally]:
+    def _tallies(self, request: Request) -> tuple[Tally, StepCount, Tally]:
         """Where everything of a request is counted: in its own, its slot's and the whole tally."""
         of_slot = self.slot_tallies.get(request.slot)
         if of_slot is None:
-            of_slot = self.slot_tallies[request.slot] = Tally()
+            of_slot = self.slot_tallies[request.slot] = StepCount()
         return request.tally, of_slot, self.tally
 
     # --- cycles -----------------------------------------------------------------------------------------------
@@ -103,11 +103,12 @@ class CycleBook(RequestBook):
         gap_ms = request.note_cycle(at, accepted)
         if gap_ms is not None:
             mean = self.cycle_ms
-            self.cycle_ms = gap_ms if mean is None else 0.9 * mean + 0.1 * min(gap_ms, 3 * mean)
-        width = -1 if drafted is None else drafted
+            most = gap_ms if mean is None or gap_ms < 3 * mean else 3 * mean
+            self.cycle_ms = most if mean is None else 0.9 * mean + 0.1 * most
+        width, tokens = -1 if drafted is None else drafted, accepted + 1
         kind = (width, accepted)
         for tally in self._tallies(request):
-            tally.count(kind)
+            tally.count(kind, tokens)
         position = request.cycle_tokens + request.tally.plain_steps if request.whole else request.decoded
         task = -1 if request.task is None else request.task
         self.cycles.append(
@@ -115,21 +116,20 @@ class CycleBook(RequestBook):
         )
         self._owners.append(request)
         self._next += 1
-        gain = Gain(at, request, accepted + 1, 1, gap_ms, width, accepted)
-        self._timed(gain)
+        gain = Gain(at, request, tokens, 1, gap_ms, width, accepted)
+        self.window.gains.append(gain)
+        self.depths.add(gain)
         if not replayed:
-            self.costs.cycle(gain, self.current.values())
+            self.costs.cycle(gain, self.current)
 
     def _timed(self, gain: Gain) -> None:
         """Take steps into the rolling figures and into those by depth."""
         self.window.gains.append(gain)
         self.depths.add(gain)
 
-    def add_unverified(self, slot: int, drafted: int) -> None:
-        """Drafted tokens of a slot whose cycle never ended, whatever request they were for."""
-        change = Tally(unverified=drafted)
-        for tally in (self.slot_tallies.setdefault(slot, Tally()), self.tally):
-            tally.merge(change)
+    def add_unverified(self, drafted: int) -> None:
+        """Drafted tokens whose cycle never ended, whatever request they were for."""
+        self.tally.unverified += drafted
 
     def _take_back(self, request: Request, at: float) -> None:
         """Undo what a weaker source told of a request, before a stronger one tells its first cycle, at ``at``."""
@@ -162,7 +162,7 @@ class CycleBook(RequestBook):
             gap_ms = None if request.last_step_at is None else max(0.0, (at - request.last_step_at) * 1000)
             request.last_step_at = at
         gain = Gain(at, request, steps, steps, gap_ms, None, None)
-        self.costs.plain(gain, self.current.values(), first=first)
+        self.costs.plain(gain, self.current, first=first)
         if not first:
             self._timed(gain)
         elif not request.cycle_tokens:

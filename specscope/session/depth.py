@@ -44,30 +44,34 @@ class DepthBook:
     bands: Bands = field(default_factory=dict[int, "list[float]"])
 
     def add(self, gain: Gain) -> None:
-        """Count what one request gained at once. Steps of unknown time or depth tell nothing."""
-        request, tokens, steps, gap_ms = gain.request, gain.tokens, gain.steps, gain.gap_ms
-        base = request.resident_before()
-        if gap_ms is None or not steps or base is None:
-            return
-        depth = base + (request.tokens() or 0) - tokens // 2
-        band = (depth // BAND_TOKENS).bit_length()
-        if self._paused(band, steps, gap_ms):
-            return
-        for bands in (self.bands, request.depths):
-            sums = bands.get(band)
-            if sums is None:
-                bands[band] = [tokens, steps, gap_ms]
-            else:
-                sums[0] += tokens
-                sums[1] += steps
-                sums[2] += gap_ms
+        """Count what one request gained at once. Steps of unknown time or depth tell nothing.
 
-    def _paused(self, band: int, steps: int, gap_ms: float) -> bool:
-        """Whether so long a time must hold a pause (a suspended machine, a stopped process)."""
-        sums = self.bands.get(band)
-        if sums is None or sums[1] < MIN_STEPS:
-            return gap_ms > LONGEST_MS * steps
-        return gap_ms > PAUSE * steps * sums[2] / sums[1]
+        Written out, because there can be hundreds of cycles a second and hundreds of thousands in a recording.
+        """
+        request, tokens, steps, gap_ms = gain.request, gain.tokens, gain.steps, gain.gap_ms
+        if gap_ms is None or not steps:
+            return
+        base = request.resident_before()
+        if base is None:
+            return
+        band = ((base + (request.tokens() or 0) - tokens // 2) // BAND_TOKENS).bit_length()
+        whole, own = self.bands.get(band), request.depths.get(band)
+        if whole is None or whole[1] < MIN_STEPS:
+            paused = gap_ms > LONGEST_MS * steps
+        else:
+            paused = gap_ms > PAUSE * steps * whole[2] / whole[1]
+        if paused:  # a suspended machine, a stopped process
+            return
+        if whole is None:
+            whole = self.bands[band] = [0, 0, 0.0]
+        if own is None:
+            own = request.depths[band] = [0, 0, 0.0]
+        whole[0] += tokens
+        whole[1] += steps
+        whole[2] += gap_ms
+        own[0] += tokens
+        own[1] += steps
+        own[2] += gap_ms
 
     def take_back(self, request: Request) -> None:
         """Forget a request's steps: another source will tell them again."""

@@ -34,13 +34,13 @@ class Fold:
         self._at = max(self._at, event.at)
         if self._started_at is None:
             self._started_at = event.at
-        if event.target == ev.MACHINE:
-            self.machine.apply(event, self.targets.values())
-            return
         target = self.targets.get(event.target)
         if target is None:
+            if event.target == ev.MACHINE:
+                self.machine.apply(event, self.targets.values())
+                return
             target = self.targets[event.target] = TargetFold(event.target, marks=self._marks)
-        if not _cycle_fact(target, event) and not _trace_fact(target, event):
+        if not (_cycle_fact(target, event) or _request_fact(target, event) or _trace_fact(target, event)):
             self._other_fact(target, event)
             _source_fact(target, event)
 
@@ -80,14 +80,28 @@ class Fold:
 
 def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
     """The facts that come many times a second. Returns whether it was one."""
-    book = target.epoch.book
+    epoch = target.epoch
     match event:
         case ev.CycleLogged():
-            book.cycle_logged(event)
+            epoch.book.cycle_logged(event)
         case ev.SlotStepped():
-            target.epoch.slots.stepped(event)
+            epoch.slots.stepped(event)
+        case ev.CycleTraced():
+            epoch.traced.cycle(event)
+        case ev.TurnTraced():
+            epoch.traced.turn(event)
         case ev.StreamStepped():
-            target.epoch.streams.stepped(event)
+            epoch.streams.stepped(event)
+        case _:
+            return False
+    target.last_fact_at = event.at
+    return True
+
+
+def _request_fact(target: TargetFold, event: ev.Event) -> bool:
+    """How requests begin and end. Returns whether it was that."""
+    book = target.epoch.book
+    match event:
         case ev.SlotChanged():
             target.slot_changed(event)
         case ev.RequestLaunched():
@@ -105,13 +119,9 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
 
 
 def _trace_fact(target: TargetFold, event: ev.Event) -> bool:
-    """What a trace tells. Returns whether it was that."""
+    """What else a trace tells. Returns whether it was that."""
     book = target.epoch.traced
     match event:
-        case ev.CycleTraced():
-            book.cycle(event)
-        case ev.TurnTraced():
-            book.turn(event)
         case ev.RequestBegan():
             book.began(event)
         case ev.DraftDropped():

@@ -136,8 +136,8 @@ class Request:
 
     def note_cycle(self, at: float, accepted: int) -> float | None:
         """Move on by one cycle; returns the milliseconds since the step before, None for the first seen."""
-        gap_ms = None if self.last_step_at is None else max(0.0, (at - self.last_step_at) * 1000)
-        self.last_step_at = at
+        before, self.last_step_at = self.last_step_at, at
+        gap_ms = None if before is None else (at - before) * 1000 if at > before else 0.0
         self.cycle_tokens += accepted + 1
         self.last_accepted = accepted
         self._ends.append((at, self.cycle_tokens))

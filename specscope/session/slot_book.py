@@ -101,10 +101,14 @@ class SlotBook:
     def _fill(self, track: SlotTrack, fill: int | None) -> None:
         if fill is None:
             return
+        grown = track.fill_tokens is None or fill > track.fill_tokens
         track.fill_tokens = fill
         if track.fill_max_tokens is None or fill > track.fill_max_tokens:
             track.fill_max_tokens = fill
-        self.most_together = max(self.most_together or 0, self.fill_tokens() or 0)
+        if grown:  # else all together are no more than they were
+            together = fill if len(self.slots) == 1 else self.fill_tokens() or 0
+            if self.most_together is None or together > self.most_together:
+                self.most_together = together
 
     def _running(self, track: SlotTrack, e: SlotChanged, *, whole: bool) -> None:
         """A busy slot: its request goes on, or begins."""

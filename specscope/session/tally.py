@@ -4,6 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from typing import Final
+
+LOT: Final = 64
+"""Cycles counted at once: counting many takes the standard library a third of the time of counting them one by one."""
 
 
 @dataclass(eq=False)
@@ -11,26 +15,39 @@ class Tally:
     """Cycles counted by width and accepted length, plus plain steps and tokens.
 
     Attributes:
-        joint: cycles by ``(drafted, accepted)``; ``drafted`` is -1 where only the accepted length was seen.
         plain_steps: forwards without a draft, the prompt's own (first token) included.
         tokens: tokens gained as seen by the steps: accepted + 1 per cycle, 1 per plain step.
         unverified: drafted tokens whose cycle ended before verification (a cancelled replay).
     """
 
-    joint: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
     plain_steps: int = 0
     tokens: int = 0
     unverified: int = 0
+    _joint: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
+    _fresh: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
+
+    @property
+    def joint(self) -> Counter[tuple[int, int]]:
+        """Cycles by ``(drafted, accepted)``; ``drafted`` is -1 where only the accepted length was seen."""
+        if self._fresh:
+            self._settle()
+        return self._joint
 
     def add_cycle(self, drafted: int | None, accepted: int) -> None:
         """Count one cycle; ``drafted`` is None when the width was not seen."""
-        self.count((-1 if drafted is None else drafted, accepted))
+        self.count((-1 if drafted is None else drafted, accepted), accepted + 1)
 
-    def count(self, kind: tuple[int, int]) -> None:
-        """Count one cycle by its key in ``joint``."""
-        joint = self.joint
-        joint[kind] = joint.get(kind, 0) + 1
-        self.tokens += kind[1] + 1
+    def count(self, kind: tuple[int, int], tokens: int) -> None:
+        """Count one cycle by its key in ``joint`` and the tokens that it gained."""
+        fresh = self._fresh
+        fresh.append(kind)
+        self.tokens += tokens
+        if len(fresh) == LOT:
+            self._settle()
+
+    def _settle(self) -> None:
+        self._joint.update(self._fresh)
+        self._fresh.clear()
 
     def add_plain(self, steps: int) -> None:
         """Count forwards that gained one token each without a draft."""
@@ -39,19 +56,20 @@ class Tally:
 
     def merge(self, other: Tally, sign: int = 1) -> None:
         """Add (or with ``sign=-1`` take away) another tally."""
+        joint = self.joint
         for key, count in other.joint.items():
-            left = self.joint[key] + sign * count
+            left = joint[key] + sign * count
             if left:
-                self.joint[key] = left
+                joint[key] = left
             else:
-                del self.joint[key]
+                del joint[key]
         self.plain_steps += sign * other.plain_steps
         self.tokens += sign * other.tokens
         self.unverified += sign * other.unverified
 
     def copy(self) -> Tally:
         """An independent copy."""
-        return Tally(Counter(self.joint), self.plain_steps, self.tokens, self.unverified)
+        return Tally(self.plain_steps, self.tokens, self.unverified, Counter(self.joint))
 
     @property
     def cycles(self) -> int:
@@ -108,6 +126,36 @@ class Tally:
             known = all(w >= 0 for w, _ in self.joint)
             rates.append(PositionRate(kept / cycles, kept / reached if known and reached else None))
         return rates
+
+
+@dataclass(eq=False)
+class StepCount:
+    """How many cycles and plain steps there were, and their tokens: a tally that does not ask how wide or how good."""
+
+    cycles: int = 0
+    plain_steps: int = 0
+    tokens: int = 0
+
+    def count(self, _: tuple[int, int], tokens: int) -> None:
+        """Count one cycle."""
+        self.cycles += 1
+        self.tokens += tokens
+
+    def add_plain(self, steps: int) -> None:
+        """Count forwards that gained one token each without a draft."""
+        self.plain_steps += steps
+        self.tokens += steps
+
+    def merge(self, other: Tally, sign: int = 1) -> None:
+        """Add (or with ``sign=-1`` take away) what a tally counted."""
+        self.cycles += sign * other.cycles
+        self.plain_steps += sign * other.plain_steps
+        self.tokens += sign * other.tokens
+
+    @property
+    def steps(self) -> int:
+        """Forwards as one slot sees them: cycles and plain steps."""
+        return self.cycles + self.plain_steps
 
 
 @dataclass(frozen=True)

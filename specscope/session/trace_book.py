@@ -60,7 +60,7 @@ class TraceBook:
     times: TurnTimes = field(init=False)
 
     def __post_init__(self) -> None:
-        self.times = TurnTimes(self.book, self.methods)
+        self.times = TurnTimes(self.book)
 
     def started(self, e: TraceStarted) -> None:
         """Probes are armed."""
@@ -86,13 +86,14 @@ class TraceBook:
         if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
             request.whole = False  # its first cycles came before the probes
         if e.given_up:
-            self.book.add_unverified(e.slot, -e.drafted)
+            self.book.add_unverified(-e.drafted)
         self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
         if request.logged is not None:
             self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps
-        if e.method is not None:
-            self.methods.of(e.method).cycle(e.drafted, e.accepted)
-        self.times.cycle(e, request)
+        count = None if e.method is None else self.methods.of(e.method)
+        if count is not None:
+            count.cycle(e.drafted, e.accepted)
+        self.times.cycle(e, request, count)
 
     def _owner(self, e: CycleTraced) -> Request | None:
         owner = self._owners.get(e.slot)
@@ -105,7 +106,7 @@ class TraceBook:
 
     def dropped(self, e: DraftDropped) -> None:
         """A draft that was never verified: the server counted it as drafted."""
-        self.book.add_unverified(e.slot, e.drafted)
+        self.book.add_unverified(e.drafted)
 
     def turn(self, e: TurnTraced) -> None:
         """One turn of the server's loop."""

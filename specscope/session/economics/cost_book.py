@@ -9,7 +9,7 @@ from specscope.session.depth import BAND_TOKENS
 from specscope.session.economics.batches import Batches
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping
 
     from specscope.session.request import Request
     from specscope.session.window import Gain
@@ -75,6 +75,24 @@ class Cell:
 
 
 @dataclass(eq=False)
+class Kept:
+    """How many steps of a kind were taken, and how many more are to pass before the next."""
+
+    taken: int = 0
+    _wait: int = EVERY
+
+    def due(self) -> bool:
+        """Whether the next one is to be taken; asked once for each."""
+        if self.taken < MANY:
+            return True
+        self._wait -= 1
+        if self._wait:
+            return False
+        self._wait = EVERY
+        return True
+
+
+@dataclass(eq=False)
 class CostBook:
     """The timed steps of one server; of a width that is seen all the time, every eighth.
 
@@ -100,11 +118,10 @@ class CostBook:
     turns: int = 0
     _lengths: list[int] = field(default_factory=list[int])
     _prompt_until: float = 0.0
-    _taken: dict[int | None, int] = field(default_factory=dict["int | None", int])
-    _wait: dict[int | None, int] = field(default_factory=dict["int | None", int])
+    _kept: dict[int | None, Kept] = field(default_factory=dict["int | None", "Kept"])
 
-    def cycle(self, gain: Gain, running: Iterable[Request]) -> None:
-        """One cycle that was no replay; ``running`` are all requests at work.
+    def cycle(self, gain: Gain, running: Mapping[int, Request]) -> None:
+        """One cycle that was no replay; ``running`` are all requests at work, by slot.
 
         Written out, because there can be hundreds of cycles a second and hundreds of thousands in a recording.
         """
@@ -112,19 +129,17 @@ class CostBook:
         lengths.append(gain.tokens - 1)
         if len(lengths) == LENGTHS:
             self.accepted.take(lengths)
-        width, gap_ms, wait = gain.drafted, gain.gap_ms, self._wait
+        width, gap_ms = gain.drafted, gain.gap_ms
         if gap_ms is None:
             self._prompt_until = max(self._prompt_until, gain.at)
             return
-        if width in wait:
-            left = wait[width] - 1
-            wait[width] = left or EVERY
-            if left:
-                return
+        kept = self._kept.get(width)
+        if kept is not None and not kept.due():
+            return
         if width != PLAIN and not self.sparse and gain.request.cycle_tokens != gain.tokens:
             self._timed(gain, running, gap_ms)
 
-    def plain(self, gain: Gain, running: Iterable[Request], *, first: bool) -> None:
+    def plain(self, gain: Gain, running: Mapping[int, Request], *, first: bool) -> None:
         """Steps without a draft, all together; ``first``: up to the first token seen.
 
         Steps between cycles of which only their number is known have no time of their own; a single one at the end
@@ -137,17 +152,19 @@ class CostBook:
         alone = not gain.request.cycle_tokens or (gain.steps == 1 and not self.sparse)
         if gain.gap_ms is None or not alone or self.turns:
             return
-        left = self._wait.get(None, 1) - 1
-        if None in self._wait:
-            self._wait[None] = left or EVERY
-        if not left:
+        if self.due(PLAIN):
             self._timed(gain, running, gain.gap_ms)
 
-    def _timed(self, gain: Gain, running: Iterable[Request], gap_ms: float) -> None:
+    def due(self, width: int | None) -> bool:
+        """Whether the next step of a width is to be taken; asked once for each."""
+        kept = self._kept.get(width)
+        return kept is None or kept.due()
+
+    def _timed(self, gain: Gain, running: Mapping[int, Request], gap_ms: float) -> None:
         request, at = gain.request, gain.at
         begin = at - gap_ms / 1000
         slots, several = 1, False
-        for other in running:
+        for other in running.values():
             if other is request:
                 continue
             several = True
@@ -163,17 +180,18 @@ class CostBook:
         base = request.resident_before()
         depth = None if base is None else base + (request.tokens() or 0) - gain.tokens / 2
         width = gain.drafted
-        taken = self._taken[width] = self._taken.get(width, 0) + 1
-        if taken == MANY:
-            self._wait[width] = EVERY
         if width is None:
             self.add(PLAIN, slots, depth, gap_ms / gain.steps)
         else:
             self.add(width, slots, depth, gap_ms)
 
     def add(self, width: int, slots: int, depth: float | None, took_ms: float) -> None:
-        """Take in one step of known kind."""
+        """Take in one step of known width."""
         self.steps += 1
+        kept = self._kept.get(width)
+        if kept is None:
+            kept = self._kept[width] = Kept()
+        kept.taken += 1
         key = Key(width, slots, band_of(depth))
         cell = self.cells.get(key)
         if cell is None:

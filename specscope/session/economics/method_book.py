@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from specscope.session.economics.batches import Batches
-from specscope.session.economics.cost_book import LENGTHS, Cell, Key, band_of
+from specscope.session.economics.cost_book import LENGTHS, Cell, Kept, Key, band_of
 from specscope.session.tally import Tally
 
 TOGETHER = 1
@@ -20,22 +20,29 @@ class MethodCount:
     Attributes:
         tally: by width and accepted length. lengths: accepted lengths in their order.
         cells: times of its cycles, whatever their width, by slots at work and depth.
+        kept: how many times were taken; of a method that drafts all the time, every eighth is.
         draft_us: in which the server drafted, of the turns whose cycles were all of this method; drafts: made in them.
     """
 
     tally: Tally = field(default_factory=Tally)
     lengths: Batches = field(default_factory=lambda: Batches(robust=False, lot=LENGTHS))
     cells: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
+    kept: Kept = field(default_factory=Kept)
     draft_us: int = 0
     drafts: int = 0
+    _fresh: list[int] = field(default_factory=list[int])
 
     def cycle(self, drafted: int, accepted: int) -> None:
         """Count a cycle."""
-        self.tally.count((drafted, accepted))
-        self.lengths.add(accepted)
+        self.tally.count((drafted, accepted), accepted + 1)
+        fresh = self._fresh
+        fresh.append(accepted)
+        if len(fresh) == LENGTHS:
+            self.lengths.take(fresh)
 
     def timed(self, slots: int, depth: float | None, took_ms: float) -> None:
         """Take in a cycle's time, with so many slots at work."""
+        self.kept.taken += 1
         key = Key(TOGETHER, slots, band_of(depth))
         cell = self.cells.get(key)
         if cell is None:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from specscope.session.economics.cost_book import PLAIN
 
 if TYPE_CHECKING:
     from specscope.events import CycleTraced, TurnTraced
     from specscope.session.cycle_book import CycleBook
-    from specscope.session.economics.method_book import MethodBook
+    from specscope.session.economics.method_book import MethodCount
     from specscope.session.request import Request
 
 WAITING: Final = 256
@@ -26,12 +26,7 @@ TABLE: Final = "ngram"
 """What the names of methods that look drafts up begin with."""
 
 
-class _Ended(NamedTuple):
-    """A cycle, the tokens that lay before it in the slot, and its request."""
-
-    cycle: CycleTraced
-    depth: float | None
-    request: Request
+_Ended: TypeAlias = "tuple[CycleTraced, Request, MethodCount | None]"
 
 
 class _PlainTurn(NamedTuple):
@@ -57,54 +52,71 @@ class TurnTimes:
     """
 
     book: CycleBook
-    methods: MethodBook
     drafter_alone: bool = False
     _ended: deque[_Ended] = field(default_factory=lambda: deque(maxlen=WAITING))
     _plain: _PlainTurn | None = None
 
-    def cycle(self, e: CycleTraced, request: Request) -> None:
-        """A cycle has ended, and was counted."""
+    def cycle(self, e: CycleTraced, request: Request, count: MethodCount | None) -> None:
+        """A cycle has ended, and was counted, with those of its method if that is known."""
         if e.replayed:
             self._plain = None
         if self.book.costs.sparse:
-            base = request.resident_before()
-            depth = None if base is None else base + (request.tokens() or 0) - (e.accepted + 1) / 2
-            self._ended.append(_Ended(e, depth, request))
+            self._ended.append((e, request, count))
 
     def turn(self, e: TurnTraced) -> None:
         """A turn has ended, and its cycles have been told."""
-        if not self.book.costs.sparse:
+        costs = self.book.costs
+        if not costs.sparse:
             return
         if self._plain is not None:  # no replay has followed it
-            self.book.costs.turns += 1
-            self.book.costs.add(PLAIN, self._plain.slots, self._plain.depth, self._plain.took_ms)
+            costs.turns += 1
+            costs.add(PLAIN, self._plain.slots, self._plain.depth, self._plain.took_ms)
             self._plain = None
-        begin, mine = e.at - e.whole_us / 1e6, list[_Ended]()
-        while self._ended and self._ended[0].cycle.at <= e.at:
-            ended = self._ended.popleft()
-            if ended.cycle.at > begin:
-                mine.append(ended)
+        at, begin, ended = e.at, e.at - e.whole_us / 1e6, self._ended
+        mine: list[_Ended] = []
+        replayed = False
+        while ended and ended[0][0].at <= at:
+            one = ended.popleft()
+            if one[0].at > begin:
+                mine.append(one)
+                replayed = replayed or one[0].replayed
         if not mine:
-            self._plain = self._plain_turn(e) if not e.cycles and e.draft_us else None
-        elif len(mine) == e.cycles and mine[-1].cycle.at < e.at and not any(m.cycle.replayed for m in mine):
+            if not e.cycles and e.draft_us and costs.due(PLAIN):
+                self._plain = self._plain_turn(e)
+        elif len(mine) == e.cycles and mine[-1][0].at < at and not replayed:
             self._cycles(e, mine)
 
     def _cycles(self, e: TurnTraced, mine: list[_Ended]) -> None:
-        at_work = self._at_work([m.request for m in mine])
-        if at_work is None:
-            return
-        took_ms, names = e.whole_us / 1000, {m.cycle.method for m in mine}
-        for cycle, depth, _ in mine:
-            method = cycle.method
-            if not self.drafter_alone or (method is not None and not method.startswith(TABLE)):
-                self.book.costs.add(cycle.drafted, len(at_work), depth, took_ms)
-            if method is not None:
-                self.methods.of(method).timed(len(at_work), depth, took_ms)
-        (only,) = names if len(names) == 1 else (None,)
+        """The cycles of a turn: each is one of its width, and one of its method."""
+        costs, only, slots = self.book.costs, mine[0][2], 0
+        for cycle, request, count in mine:
+            if count is not only:
+                only = None
+            by_width = not self._is_apart(cycle.method) and costs.due(cycle.drafted)
+            by_method = count is not None and count.kept.due()
+            if not by_width and not by_method:
+                continue
+            slots = slots or self._slots(mine)
+            if not slots:
+                return
+            base = request.resident_before()
+            depth = None if base is None else base + (request.tokens() or 0) - (cycle.accepted + 1) / 2
+            if by_width:
+                costs.add(cycle.drafted, slots, depth, e.whole_us / 1000)
+            if count is not None and by_method:
+                count.timed(slots, depth, e.whole_us / 1000)
         if only is not None and e.draft_us is not None:
-            count = self.methods.of(only)
-            count.draft_us += e.draft_us
-            count.drafts += len(mine)
+            only.draft_us += e.draft_us
+            only.drafts += len(mine)
+
+    def _is_apart(self, method: str | None) -> bool:
+        """Whether a cycle tells nothing of the width that is asked of the drafter."""
+        return self.drafter_alone and (method is None or method.startswith(TABLE))
+
+    def _slots(self, mine: list[_Ended]) -> int:
+        """Slots at work in a turn; 0 while one of them computes its prompt."""
+        at_work = self._at_work([request for _, request, _ in mine])
+        return len(at_work) if at_work is not None else 0
 
     def _plain_turn(self, e: TurnTraced) -> _PlainTurn | None:
         at_work = self._at_work([])
