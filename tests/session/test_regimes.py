@@ -63,6 +63,14 @@ def test_two_kinds_of_text_in_turn_come_out_as_two() -> None:
     assert whole.tau == pytest.approx(3.3, abs=0.2)  # the average that hides two machines
 
 
+def test_short_answers_of_two_kinds_part_too() -> None:
+    # Of 48 tokens, the easier kind takes some five steps.
+    _, easy, hard = seen(EASY, HARD, rounds=20, tokens=48).regimes
+    assert (easy.requests, hard.requests) == (20, 20)
+    for rates in (EASY, HARD):
+        assert len(seen(rates, rounds=40, tokens=48).regimes) == 1
+
+
 def test_one_kind_of_text_stays_one() -> None:
     for rates in (EASY, HARD, (0.9, 0.8, 0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1, 0.1)):
         target = seen(rates, rounds=60)
