@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import builders as b
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from specscope import events as ev
     from specscope.session.state import Target
@@ -61,6 +61,7 @@ class Server:
     noise: float = 0.03
     prompt: int = 100
     seed: int = 1
+    hiccup: Callable[[random.Random], float] | None = None
     _rng: random.Random = field(init=False)
 
     def __post_init__(self) -> None:
@@ -73,9 +74,9 @@ class Server:
         tracing = b.tracing(functions=FUNCTIONS)
         return [b.found(), b.process(flags), b.attached("trace", "trace"), b.attached("slots", "polled"), tracing]
 
-    def facts(self, at: float = 1.0) -> Iterator[ev.Event]:
+    def facts(self, *, at: float = 1.0, first_task: int = 1) -> Iterator[ev.Event]:
         """All requests."""
-        for task in range(1, self.requests + 1):
+        for task in range(first_task, first_task + self.requests):
             yield b.busy(at, task=task, fill_tokens=self.prompt, speculative=True)
             at += 0.05
             yield b.began(at)
@@ -87,7 +88,8 @@ class Server:
                 kept = next((i for i in range(width) if kind and self._rng.random() >= kind.rate), width)
                 ms = self.plain_ms if kind is None else kind.ms + kind.per_token_ms * width
                 took_us = round(1000 * ms * max(0.5, self._rng.gauss(1, self.noise)))
-                at += took_us / 1e6
+                held_up_s = self.hiccup(self._rng) if self.hiccup is not None else 0.0
+                at, took_us = at + took_us / 1e6 + held_up_s, took_us + max(0, round(1e6 * held_up_s))
                 decoded += kept + 1
                 if kind is not None:
                     yield b.traced(at - 0.0004, width, kept, method=kind.name)

@@ -40,6 +40,9 @@ AT_WORK: Final = 2.0
 """Of a step's time: another slot that stepped within it decodes at the same time. Slots share turns, and all of them
 step once a turn."""
 
+SET_BACK_S: Final = 5.0
+"""A step that ended so long before a prompt seen earlier did: the clock was set back, for no source is as late."""
+
 STAMP_S: Final = 1e-4
 """Rounding of a time since the epoch and of the log's stamps."""
 
@@ -174,6 +177,8 @@ class CostBook:
                 return  # its prompt is being computed
             if last is not None and last > at - AT_WORK * gap_ms / 1000:
                 slots += 1
+        if at < self._prompt_until - SET_BACK_S:
+            self._prompt_until = 0.0
         if gap_ms <= 0 or (several and begin < self._prompt_until - STAMP_S):
             self.mixed += 1
             return
