@@ -107,9 +107,12 @@ class CycleBook(RequestBook):
             self.cycle_ms = most if mean is None else 0.9 * mean + 0.1 * most
         width, tokens = -1 if drafted is None else drafted, accepted + 1
         kind = (width, accepted)
-        for tally in self._tallies(request):
-            tally.count(kind, tokens)
-        position = request.cycle_tokens + request.tally.plain_steps if request.whole else request.decoded
+        own, of_slot, whole = self._tallies(request)
+        own.count(kind, tokens)
+        whole.count(kind, tokens)
+        of_slot.cycles += 1
+        of_slot.tokens += tokens
+        position = request.cycle_tokens + own.plain_steps if request.whole else request.decoded
         task = -1 if request.task is None else request.task
         self.cycles.append(
             Cycle(self._next, at, request.slot, task, drafted, accepted, gap_ms, seen_by, replayed, position)

@@ -51,7 +51,7 @@ class DepthBook:
         request, tokens, steps, gap_ms = gain.request, gain.tokens, gain.steps, gain.gap_ms
         if gap_ms is None or not steps:
             return
-        base = request.resident_before()
+        base = request.fill_base if request.fill_base is not None else request.resident_before()
         if base is None:
             return
         band = ((base + (request.tokens() or 0) - tokens // 2) // BAND_TOKENS).bit_length()

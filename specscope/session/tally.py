@@ -136,11 +136,6 @@ class StepCount:
     plain_steps: int = 0
     tokens: int = 0
 
-    def count(self, _: tuple[int, int], tokens: int) -> None:
-        """Count one cycle."""
-        self.cycles += 1
-        self.tokens += tokens
-
     def add_plain(self, steps: int) -> None:
         """Count forwards that gained one token each without a draft."""
         self.plain_steps += steps

@@ -11,7 +11,7 @@ from specscope.session.config import read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.economics.derive import EconomicsDeriver
-from specscope.session.economics.turn_times import TABLE
+from specscope.session.economics.method_book import TABLE
 from specscope.session.estimate import StatisticsBook
 from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook

@@ -20,13 +20,13 @@ from specscope.session.economics.cost_model import (
 )
 from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span, rebuilding
 from specscope.session.economics.drafted_by import drafted_by, feeds, stops, widest_draft
+from specscope.session.economics.method_book import TABLE
 from specscope.session.economics.method_rows import MethodTeller
 from specscope.session.economics.methods import all_cycles, known_methods
 from specscope.session.economics.plain import bandwidth_floor, best_plain, plain_requests
 from specscope.session.economics.prefill import paid_back, prefill
 from specscope.session.economics.regimes import RegimeBook
 from specscope.session.economics.state import Drafting, Economics, Span
-from specscope.session.economics.turn_times import TABLE
 from specscope.session.economics.verdict import basis_of, bounded, speedup_of
 
 if TYPE_CHECKING:
@@ -151,7 +151,7 @@ class _Deriver:
         at = (1, None) if strata is None else (strata.slots, strata.depth)
         self.known = known_methods(self.fold.epoch.traced.methods, types, *at)
         if self.fold.epoch.traced.times.drafter_alone:
-            counts = [m.count for m in self.known if not m.name.startswith(TABLE)]
+            counts = [m.count for m in self.known if not m.count.table]
             self.drafter = max(counts, key=lambda count: count.tally.cycles, default=None)
         if self.drafter is not None:
             self.assumes.append("the draft width is asked of the drafter: its cycles alone tell of it")

@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from specscope.session.economics.batches import Batches
 from specscope.session.economics.cost_book import LENGTHS, Cell, Kept, Key, band_of
 from specscope.session.tally import Tally
 
-TOGETHER = 1
+TOGETHER: Final = 1
 """The width under which the times of a method's cycles of all widths are kept together: tables draft up to 64 tokens,
 and most of their widths come too seldom to have a time of their own."""
+
+
+TABLE: Final = "ngram"
+"""What the names of methods that look drafts up begin with."""
 
 
 @dataclass(eq=False)
@@ -18,12 +23,14 @@ class MethodCount:
     """The cycles of one method.
 
     Attributes:
+        table: it looks drafts up.
         tally: by width and accepted length. lengths: accepted lengths in their order.
         cells: times of its cycles, whatever their width, by slots at work and depth.
         kept: how many times were taken; of a method that drafts all the time, every eighth is.
         draft_us: in which the server drafted, of the turns whose cycles were all of this method; drafts: made in them.
     """
 
+    table: bool = False
     tally: Tally = field(default_factory=Tally)
     lengths: Batches = field(default_factory=lambda: Batches(robust=False, lot=LENGTHS))
     cells: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
@@ -60,5 +67,5 @@ class MethodBook:
         """The count of a method, begun if there is none."""
         count = self.counts.get(method)
         if count is None:
-            count = self.counts[method] = MethodCount()
+            count = self.counts[method] = MethodCount(method.startswith(TABLE))
         return count

@@ -22,9 +22,6 @@ if TYPE_CHECKING:
 WAITING: Final = 256
 """Cycles that wait for their turn: one of each slot, and some that a late line leaves behind."""
 
-TABLE: Final = "ngram"
-"""What the names of methods that look drafts up begin with."""
-
 
 _Ended: TypeAlias = "tuple[CycleTraced, Request, MethodCount | None]"
 
@@ -92,7 +89,8 @@ class TurnTimes:
         for cycle, request, count in mine:
             if count is not only:
                 only = None
-            by_width = not self._is_apart(cycle.method) and costs.due(cycle.drafted)
+            apart = self.drafter_alone and (count is None or count.table)  # tells nothing of the drafter's widths
+            by_width = not apart and costs.due(cycle.drafted)
             by_method = count is not None and count.kept.due()
             if not by_width and not by_method:
                 continue
@@ -108,10 +106,6 @@ class TurnTimes:
         if only is not None and e.draft_us is not None:
             only.draft_us += e.draft_us
             only.drafts += len(mine)
-
-    def _is_apart(self, method: str | None) -> bool:
-        """Whether a cycle tells nothing of the width that is asked of the drafter."""
-        return self.drafter_alone and (method is None or method.startswith(TABLE))
 
     def _slots(self, mine: list[_Ended]) -> int:
         """Slots at work in a turn; 0 while one of them computes its prompt."""
