@@ -167,8 +167,9 @@ def test_what_chance_alone_scatters_is_hardly_ever_two(seed: int, tau: float, er
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 10_000), st.integers(15, 80), st.floats(0.25, 0.75))
+@given(st.integers(0, 10_000), st.integers(24, 80), st.floats(0.25, 0.75))
 def test_two_kinds_well_apart_are_two(seed: int, many: int, share: float) -> None:
+    # Of 15 requests one set in 65 is not yet told from one kind that scatters, of 20 one in 9,000.
     rng = random.Random(seed)  # noqa: S311  a fixed sequence, not a secret
     first = max(5, min(many - 5, round(share * many)))
     figures = [rng.gauss(2.0 if i < first else 5.0, 0.35) for i in range(many)]
