@@ -6,14 +6,23 @@ import asyncio
 import re
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from specscope.cli.feeds import ReplayFeed
+from specscope.cli.pump import played
 from specscope.recording import Recording
+from specscope.session.economics.derive import recorded_run
 from specscope.settings import Settings
 from specscope.views.app import SpecscopeApp
 
+if TYPE_CHECKING:
+    from specscope.session.economics.state import RecordedRun
+
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "tests" / "recordings"
+BESIDE = {"h200_dflash": "h200_plain"}
+"""Recordings that are shown beside another one of the same server, with speculation off."""
+
 PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("live-120x40", "dflash", (120, 40), ()),
     ("live-80x24", "dflash", (80, 24), ()),
@@ -25,6 +34,9 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("speculation-off-120x40", "speculation_off", (120, 40), ()),
     ("traced-120x40", "h200_dflash", (120, 40), ()),
     ("traced-80x24", "h200_dflash", (80, 24), ()),
+    ("widths-80x24", "h200_dflash", (80, 24), ("w",)),
+    ("widths-120x40", "h200_dflash", (120, 40), ("w",)),
+    ("widths-200x60", "h200_dflash", (200, 60), ("w",)),
     ("traced-top-k-0-200x60", "h200_top_k_0", (200, 60), ()),
     ("gpu-120x40", "h200_memory", (120, 40), ()),
     ("memory-80x24", "h200_memory", (80, 24), ("4",)),
@@ -35,6 +47,12 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
 )
 
 
+def beside(name: str) -> RecordedRun:
+    """What another recording tells."""
+    pump = played(Recording(RECORDINGS / f"{name}.jsonl.gz"), Settings())
+    return recorded_run(pump.session().targets[0], f"{name}.jsonl.gz")
+
+
 async def draw(recording: str, size: tuple[int, int], keys: tuple[str, ...]) -> str:
     """The screen at a recording's end, as SVG with names that do not change from run to run."""
     feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0)
@@ -42,6 +60,8 @@ async def draw(recording: str, size: tuple[int, int], keys: tuple[str, ...]) -> 
     async with app.run_test(size=size) as pilot:
         while not feed.at_end:
             await pilot.pause(0.05)
+        if recording in BESIDE:
+            feed.pump.fold.targets["t0"].economics.runs = (beside(BESIDE[recording]),)
         await pilot.press(*keys)
         await pilot.pause(0.6)
         svg = app.export_screenshot(title="specscope")

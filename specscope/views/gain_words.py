@@ -8,35 +8,51 @@ from specscope.session.economics.words import evidence_of, is_figure, next_run, 
 from specscope.views.figures import MARKS
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
 
-    from specscope.session.economics.state import WidthPoint
+    from specscope.session.economics.state import Economics, WidthPoint
     from specscope.session.economics.words import Told
     from specscope.session.state import Evidence, Target
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
 
 GAP: Final = "   "
+FORMS: Final = 3
+"""Of each half, longest first; one that has fewer is the same in the last ones."""
+
+
+def gain_rows(target: Target, width: int) -> list[list[tuple[Told, int]]]:
+    """Both halves in one row, in the longest forms that fit, else a row for each; none where nothing can be judged.
+
+    Returns:
+        Rows of (what is told, which of its forms).
+    """
+    told = told_of(target)
+    for form in range(FORMS):
+        if sum(len(GAP) + half_cells(half, form) for half in told) - len(GAP) + 1 <= width:
+            return [[(half, form) for half in told]] if told else []
+    return [[(half, next((f for f in range(FORMS) if half_cells(half, f) < width), FORMS - 1))] for half in told]
 
 
 def gains(target: Target, ink: Ink, width: int) -> list[Line]:
-    """The row in the longest form that fits; no row where nothing can be judged: a server that does not draft."""
-    told = told_of(target)
-    if not told:
-        return []
-    for form, advised in ((0, True), (0, False), (1, False), (2, False)):
-        line = _row(told, target, ink, form, advised=advised)
-        if line.cells <= width:
-            return [line]
-    return [_row(told[:1], target, ink, 2, advised=False)]
+    """The verdict, and at its end the command that tells how to learn more, where there is room."""
+    lines: list[Line] = []
+    for halves in gain_rows(target, width):
+        lines.append(ink.line())
+        for number, (half, form) in enumerate(halves):
+            lines[-1].add(GAP if number else " ", ink.text)
+            half_row(lines[-1], half, evidence_of(target), ink, form)
+    run = target.economics.try_next
+    how = f"{GAP}how: {next_run(run)[1]}" if run is not None and lines else ""
+    if how and lines[-1].cells + len(how) <= width:
+        lines[-1].add(how, ink.muted)
+    return lines
 
 
-def _row(told: list[Told], target: Target, ink: Ink, form: int, *, advised: bool) -> Line:
-    line, run = ink.line(), target.economics.try_next
-    for number, half in enumerate(told):
-        line.add(GAP if number else " ", ink.text)
-        half_row(line, half, evidence_of(target), ink, form)
-    return line.add(f"{GAP}how: {next_run(run)[1]}", ink.muted) if advised and run is not None else line
+def half_cells(told: Told, form: int) -> int:
+    """How many cells a half takes."""
+    said, basis = told.forms[min(form, len(told.forms) - 1)]
+    return len(said) + told.verdict + (len(basis) + 3 if basis else 0)
 
 
 def half_row(line: Line, told: Told, evidence: Evidence, ink: Ink, form: int = 0) -> Line:
@@ -66,11 +82,19 @@ def speed_words(point: WidthPoint, *, intervals: bool = True) -> str:
     return f"{speed(point.tok_s.value)} ({low} to {high})" if intervals else speed(point.tok_s.value)
 
 
-def thinned(points: Sequence[WidthPoint], most: int, keep: Collection[int | None]) -> list[WidthPoint]:
-    """At most so many points in their order, evenly; those to keep are always among them."""
+def points_shown(economics: Economics) -> Sequence[WidthPoint]:
+    """The curve as far as drafts were seen, and the first width beyond: of none of those that follow is more known."""
+    beyond = next((i for i, p in enumerate(economics.curve) if p.tau is None), len(economics.curve))
+    return economics.curve[: beyond + 1]
+
+
+def thinned(points: Sequence[WidthPoint], most: int, keep: Sequence[int | None]) -> list[WidthPoint]:
+    """At most so many points in their order: those to keep, the first of them first, and others evenly between."""
     if len(points) <= most:
         return list(points)
-    others = [p for p in points if p.n_max not in keep]
-    room = max(0, most - (len(points) - len(others)))
-    chosen = {others[round(i * (len(others) - 1) / max(1, room - 1))].n_max for i in range(min(room, len(others)))}
-    return [p for p in points if p.n_max in chosen or p.n_max in keep]
+    there = {p.n_max for p in points}
+    chosen = set([n for n in dict.fromkeys(keep) if n is not None and n in there][:most])
+    others = [p.n_max for p in points if p.n_max not in chosen]
+    room = most - len(chosen)
+    chosen |= {others[round(i * (len(others) - 1) / max(1, room - 1))] for i in range(room)}
+    return [p for p in points if p.n_max in chosen]

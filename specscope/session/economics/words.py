@@ -98,7 +98,10 @@ def speedup_told(economics: Economics) -> Told | None:
 
 
 def width_told(economics: Economics) -> Told | None:
-    """Which draft width is best, beside today's; None before that is asked."""
+    """Which draft width is best, beside today's; None before that is asked.
+
+    It is best so far, while another that is not known may be better.
+    """
     e = economics
     if e.collecting or e.n_max is None or e.cycle_ms is None:
         return None
@@ -109,12 +112,11 @@ def width_told(economics: Economics) -> Told | None:
         said = f"width {e.n_max}: best not known{run}"
         return Told(((said, basis), (said, "")), verdict=False)
     now = f"width {e.n_max} -> {width_name(best)}"
+    is_best = "is best so far" if e.try_next is not None and e.try_next.n_max else "is best"
     if best == e.n_max:
-        said = f"{now} {'is' if e.sure else 'seems'} best"
+        said = f"{now} {is_best if e.sure else 'seems best'}"
         return Told(((said, f"{basis}, wider not seen" if e.hidden else basis), (said, basis)))
-    settled = e.try_next is None or e.try_next.n_max == 0
-    sure = "is best" if settled else "is better"
-    said = f"{now} {sure if e.sure else 'may be better'}, {gain.value:+.0f} %"
+    said = f"{now} {is_best if e.sure else 'may be better'}, {gain.value:+.0f} %"
     return Told(((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis)), loud=e.sure)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
-from specscope.session.economics.words import evidence_of, next_run, plain_words, told_of
+from specscope.session.economics.words import PLAIN_RUN, evidence_of, next_run, plain_words, told_of
 from specscope.views.figures import MARKS
 from specscope.views.gain_keys import economics_key
-from specscope.views.gain_words import half_row
+from specscope.views.gain_words import FORMS, half_cells, half_row
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
@@ -84,9 +84,8 @@ def _where(economics: Economics) -> str:
 
 def _verdict(target: Target, ink: Ink, width: int) -> Iterator[Line]:
     for half in told_of(target):
-        evidence = evidence_of(target)
-        lines = [half_row(ink.line().add(" ", ink.text), half, evidence, ink, form) for form in range(len(half.forms))]
-        yield next((line for line in lines if line.cells <= width), lines[-1])
+        form = next((f for f in range(FORMS) if half_cells(half, f) < width), FORMS - 1)
+        yield half_row(ink.line().add(" ", ink.text), half, evidence_of(target), ink, form)
 
 
 def _facts(e: Economics) -> Iterator[tuple[str, str]]:
@@ -100,6 +99,8 @@ def _facts(e: Economics) -> Iterator[tuple[str, str]]:
     if e.plain is not None:
         ms = _span_of(e.plain.ms, e.plain.low, e.plain.high)
         yield "plain step", f"{ms} ms{_MARK}, {plain_words(e.plain)}: {e.plain.basis}"
+    elif e.curve:
+        yield "plain step", f"not measured: {PLAIN_RUN} prints how it is"
     if e.cycle_ms is not None:
         yield "cycle", f"{_span(e.cycle_ms)} ms, mean of {e.cycles:,}{_outliers(e.outliers)}"
     yield from _costs(e)

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from specscope.session.economics.words import told_of
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
-from specscope.views.gain_words import gains
+from specscope.views.gain_words import gain_rows, gains
 from specscope.views.referee_words import referee_sentence
 from specscope.views.server_words import activity_words, state_sentence, state_style
 from specscope.views.widgets.line import wrapped
@@ -72,7 +71,7 @@ def rows_wanted(frame: Frame, width: int) -> int:
     if frame.target is None:
         return 4
     said, _ = _said(frame.target, width, speculating=frame.speculating)
-    gained = bool(told_of(frame.target))
+    gained = len(gain_rows(frame.target, width))
     return 3 + gained + len(wrapped(said, _sentence_cells(width), SENTENCE_MOST))
 
 

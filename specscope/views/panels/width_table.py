@@ -8,7 +8,7 @@ from specscope.session.economics.cost_model import KERNEL_ROWS
 from specscope.session.economics.words import HOW, is_figure, speed, width_name
 from specscope.views.figures import MARKS, UNKNOWN, whole
 from specscope.views.gain_keys import economics_key
-from specscope.views.gain_words import thinned
+from specscope.views.gain_words import points_shown, thinned
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
 
@@ -57,7 +57,7 @@ class WidthTable(Panel):
 
 def rows_wanted(economics: Economics) -> int:
     """How many rows show every width."""
-    return 1 + len(economics.curve)
+    return 1 + len(points_shown(economics))
 
 
 def _rows(e: Economics, room: int) -> list[_Row]:
@@ -67,7 +67,7 @@ def _rows(e: Economics, room: int) -> list[_Row]:
         names[e.n_max] = "today, best" if e.sure else "today"
     if e.try_next is not None:
         names.setdefault(e.try_next.n_max, "try")
-    points = thinned(e.curve, room, [*names, KERNEL_ROWS - 1, KERNEL_ROWS, *costs])
+    points = thinned(points_shown(e), room, [e.n_max, e.best_n_max, *names, KERNEL_ROWS - 1, KERNEL_ROWS, *costs])
     rows: list[_Row] = []
     for point in points:
         name, cost = names.get(point.n_max, ""), costs.get(point.n_max)
@@ -80,7 +80,8 @@ def _rows(e: Economics, room: int) -> list[_Row]:
 
 def _width(r: _Row, ink: Ink) -> tuple[str, Style]:
     known = r.name in ("today", "best", "today, best")
-    return f" {width_name(r.point.n_max):<3} {r.name}", ink.strong if known else ink.text
+    beyond = " on" if r.point.tau is None else ""
+    return f" {width_name(r.point.n_max) + beyond:<3} {r.name}", ink.strong if known else ink.text
 
 
 def _speed(r: _Row, ink: Ink) -> tuple[str, Style]:
@@ -127,11 +128,11 @@ COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("tok/s", 7, _speed),
     TableColumn("95 %", 14, _speed_span),
     TableColumn("tau", 6, _tau),
-    TableColumn("95 %", 13, _tau_span, rank=3),
+    TableColumn("95 %", 14, _tau_span, rank=3),
     TableColumn("ms/step", 7, _ms),
     TableColumn("95 %", 15, _ms_span, rank=2),
     TableColumn("timed", 6, _cycles, rank=4),
-    TableColumn("how known", 25, _how, rank=1, left=True),
+    TableColumn("how known", 24, _how, rank=1, left=True),
 )
 NATURAL: Final = sum(column.width + 1 for column in COLUMNS)
 """Cells beyond which nothing is gained by width."""

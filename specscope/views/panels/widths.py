@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from specscope.session.economics.words import is_figure, next_run, speed, width_name
 from specscope.views.figures import MARKS
 from specscope.views.gain_keys import economics_key
-from specscope.views.gain_words import speed_words, thinned
+from specscope.views.gain_words import points_shown, speed_words, thinned
 from specscope.views.widgets.bars import LEAST_PITCH, Column, column_chart
 from specscope.views.widgets.flow import flow
 from specscope.views.widgets.line import wrapped
@@ -76,17 +76,18 @@ def _said(width: int) -> str:
 def chart(economics: Economics, ink: Ink, width: int, height: int) -> list[Line | Strip]:
     """The columns: today's label on a ground, the best one's bold. Without room for all, some widths are left out."""
     best, today = economics.best_n_max, economics.n_max
-    marked = {0, today, best, economics.try_next.n_max if economics.try_next is not None else 0} - {None}
-    points = thinned(economics.curve, max(1, width // LEAST_PITCH), marked)
+    marked = [today, best, 0, economics.try_next.n_max if economics.try_next is not None else None]
+    points = thinned(points_shown(economics), max(1, width // LEAST_PITCH), marked)
     top = HEADROOM * max((_reach(p) for p in points), default=1.0)
     off = "off" if width >= OFF_FITS * len(points) else "0"
+    styles = {0: ink.muted, best: ink.strong, today: ink.badge}
     columns = [
         Column(
             label=str(p.n_max or off),
             share=p.tok_s.low / top if p.tok_s is not None else 0.0,
             number=_number(p),
             ghost=p.tok_s.high / top if p.tok_s is not None and is_figure(p) else None,
-            label_style=ink.badge if p.n_max == today else ink.strong if p.n_max == best else None,
+            label_style=styles.get(p.n_max),
             open=not is_figure(p),
         )
         for p in points

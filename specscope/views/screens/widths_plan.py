@@ -56,7 +56,8 @@ def _beside(area: Region, frame: Frame) -> dict[str, Region]:
     economics = frame.target.economics
     half = (area.width - GUTTER) // 2
     facts = gain.rows_wanted(frame.target, half)
-    rows = min(width_table.rows_wanted(economics), area.height - min(facts, max(TOP_LEAST, area.height // 3)))
+    top_least = min(facts, max(TOP_LEAST, area.height // 3), area.height)
+    rows = min(width_table.rows_wanted(economics), area.height - top_least)
     top = area.height - rows
     places = {"width_table": Region(area.x, area.y + top, area.width, rows)}
     if not widths.charted(frame):
@@ -70,7 +71,7 @@ def _stacked(area: Region, frame: Frame) -> dict[str, Region]:
     if frame.target is None or not frame.target.economics.curve:
         return {"gain": area}
     economics = frame.target.economics
-    facts = min(gain.rows_wanted(frame.target, area.width), max(4, area.height // 2))
+    facts = min(gain.rows_wanted(frame.target, area.width), max(4, area.height // 2), area.height)
     rows = min(width_table.rows_wanted(economics), area.height - facts)
     chart = area.height - facts - rows
     if chart < CHART_LEAST or not widths.charted(frame):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from textual.strip import Strip
@@ -44,7 +45,8 @@ class Column:
         share: its height, 0..1.
         number: above the column.
         ghost: a second, larger height drawn faintly behind it.
-        label_style: of the label; None: as the others.
+        label_style: of the label; None: as the others. Numbers and labels of columns that have one are written first
+            where there is no room for all.
         open: it may be higher, by how much is not known: a question mark stands on it.
     """
 
@@ -59,18 +61,20 @@ class Column:
 def column_chart(columns: Sequence[Column], ink: Ink, width: int, height: int) -> list[Line | Strip]:
     """Columns over the whole width, with a row of numbers above and a row of labels below.
 
-    As many columns as fit are drawn; numbers are left out where they do not fit.
+    As many columns as fit are drawn; of numbers and labels that would touch, some are left out.
     """
     if not columns or height < 1:
         return []
     shown = list(columns)[: max(1, width // LEAST_PITCH)]
     pitch = min(MOST_PITCH, width / len(shown))
     spots = [(round(i * pitch) + 1, round((i + 1) * pitch) - round(i * pitch) - 1) for i in range(len(shown))]
-    numbers = all(len(c.number) < pitch for c in shown) and height > 3  # noqa: PLR2004  numbers, a bar, labels
-    bar_rows = max(1, height - 1 - numbers)
-    rows: list[Line | Strip] = [_texts([(c.number, ink.text) for c in shown], spots, ink)] if numbers else []
-    rows += _bars(shown, [x for x, _ in spots], int(pitch) - 1, bar_rows, ink)
-    rows.append(_texts([(c.label, c.label_style or ink.muted) for c in shown], spots, ink))
+    first = [i for i, c in enumerate(shown) if c.label_style is not None]
+    numbers = _fitting([c.number for c in shown], spots, first, others=False)
+    labels = _fitting([c.label for c in shown], spots, first, others=True)
+    numbered = height > 3 and any(numbers)  # noqa: PLR2004  numbers, a bar, labels
+    rows: list[Line | Strip] = [_texts([(n, ink.text) for n in numbers], spots, ink)] if numbered else []
+    rows += _bars(shown, [x for x, _ in spots], int(pitch) - 1, max(1, height - 1 - numbered), ink)
+    rows.append(_texts([(n, c.label_style or ink.muted) for n, c in zip(labels, shown, strict=True)], spots, ink))
     return rows
 
 
@@ -97,7 +101,26 @@ def _level(share: float, rows: int, row: int) -> int:
 
 def _texts(texts: Sequence[tuple[str, Style]], spots: Sequence[tuple[int, int]], ink: Ink) -> Line:
     line = ink.line()
-    for (text, style), (x, cells) in zip(texts, spots, strict=True):
-        left = (cells - len(text)) // 2
-        line.fill(x + max(0, left), " ", ink.text).add(text, style)
+    for (text, style), spot in zip(texts, spots, strict=True):
+        line.fill(_left(text, spot), " ", ink.text).add(text, style)
     return line
+
+
+def _left(text: str, spot: tuple[int, int]) -> int:
+    """Where a text begins that stands in the middle of its column's cells."""
+    x, cells = spot
+    return x + max(0, (cells - len(text)) // 2)
+
+
+def _fitting(
+    texts: Sequence[str], spots: Sequence[tuple[int, int]], first: Sequence[int], *, others: bool
+) -> list[str]:
+    """The texts, if a blank is left between any two; else those that matter, and others where they still have room."""
+    ends = [(_left(text, spot), _left(text, spot) + len(text)) for text, spot in zip(texts, spots, strict=True)]
+    if all(end < begin for (_, end), (begin, _) in pairwise(e for e, text in zip(ends, texts, strict=True) if text)):
+        return list(texts)
+    kept: list[int] = []
+    for i in dict.fromkeys([*first, *(range(len(texts)) if others else ())]):
+        if texts[i] and all(ends[i][1] < ends[k][0] or ends[k][1] < ends[i][0] for k in kept):
+            kept.append(i)
+    return [text if i in kept else "" for i, text in enumerate(texts)]
