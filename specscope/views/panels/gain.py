@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
 from specscope.session.economics.words import PLAIN_RUN, evidence_of, next_run, plain_words, told_of
-from specscope.views.figures import MARKS
+from specscope.views.figures import MARKS, percent
 from specscope.views.gain_keys import economics_key
 from specscope.views.gain_words import FORMS, half_cells, half_row
 from specscope.views.widgets.line import wrapped
@@ -105,7 +105,7 @@ def _facts(e: Economics) -> Iterator[tuple[str, str]]:
         yield "cycle", f"{_span(e.cycle_ms)} ms, mean of {e.cycles:,}{_outliers(e.outliers)}"
     yield from _costs(e)
     if e.floor_ms is not None:
-        share = f", {e.bound_share:.0%} of a plain step" if e.bound_share is not None else ""
+        share = f", {percent(e.bound_share, 0)} of a plain step" if e.bound_share is not None else ""
         yield "bandwidth", f"weights and KV cache take at least {e.floor_ms:.2f} ms to read{share}"
     for assumed in e.assumes:
         yield "assumed", assumed
@@ -115,12 +115,13 @@ def _costs(e: Economics) -> Iterator[tuple[str, str]]:
     at = {p.width: p for p in e.costs}
     few, many = at.get(KERNEL_ROWS - 1), at.get(KERNEL_ROWS)
     if few is not None and many is not None and many.ms > STEP * few.ms:
-        rise = f"{few.ms:.1f} ms at width {few.width}, {many.ms:.1f} at {many.width} ({many.ms / few.ms - 1:+.0%})"
-        yield "step", f"{rise}: above {KERNEL_ROWS} rows CUDA uses other kernels"
+        rise = 100 * (many.ms / few.ms - 1)
+        told = f"{few.ms:.1f} ms at width {few.width}, {many.ms:.1f} at {many.width} ({rise:+.0f} %)"
+        yield "step", f"{told}: above {KERNEL_ROWS} rows, as CUDA's kernels have it"
     drafting = e.drafting
     if drafting is not None and drafting.ms is not None:
-        share = f", {drafting.share:.0%} of a turn" if drafting.share is not None else ""
-        yield "drafter", f"{drafting.ms:.1f} ms a turn{share}, {_BY[drafting.by]}"
+        share = f" ({percent(drafting.share, 0)})" if drafting.share is not None else ""
+        yield "drafter", f"{drafting.ms:.1f} ms of a turn{share}, {_BY[drafting.by]}"
 
 
 def _against(tau: Span, even: Span) -> str:
@@ -130,7 +131,7 @@ def _against(tau: Span, even: Span) -> str:
 
 
 def _outliers(count: int) -> str:
-    return f", {count:,} outliers left out" if count else ""
+    return f", {count:,} outlier{'s' if count > 1 else ''} left out" if count else ""
 
 
 def _span(span: Span) -> str:

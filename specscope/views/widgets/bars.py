@@ -86,12 +86,19 @@ def _bars(columns: Sequence[Column], starts: Sequence[int], thick: int, height: 
         for column, start in zip(columns, starts, strict=True):
             solid = _level(column.share, height, row)
             ghost = column.ghost is not None and not solid and _level(column.ghost, height, row)
-            on_top = column.open and not solid and (not row or _level(column.share, height, row - 1))
+            on_top = column.open and _is_top(column.share, height, row)
             cells = "?".center(thick) if on_top else ("░" if ghost else RISING[solid]) * thick
             text = text.ljust(start) + cells
             codes = codes.ljust(start, "n") + ("u" if on_top else "b" if solid else "g" if ghost else "n") * thick
         rows.append(Strip(runs(text, codes, styles), len(text)))
     return rows
+
+
+def _is_top(share: float, rows: int, row: int) -> bool:
+    """Whether a row is the first above a column, or the highest of all where the column leaves none."""
+    if row == rows - 1 and _level(share, rows, row):
+        return True
+    return not _level(share, rows, row) and (not row or _level(share, rows, row - 1) > 0)
 
 
 def _level(share: float, rows: int, row: int) -> int:
