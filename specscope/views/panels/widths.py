@@ -55,7 +55,7 @@ class Widths(Panel):
             return []
         economics = frame.target.economics
         foot = _foot(economics, ink, width, advice=height >= ADVICE_FROM)
-        title = ink.rule("speed by width", width, _said(width))
+        title = ink.rule("speed by width", width, _said(economics.slots, width))
         return [title, *chart(economics, ink, width - 1, height - 1 - len(foot)), *foot]
 
 
@@ -66,11 +66,13 @@ def charted(frame: Frame) -> int:
     return sum(p.tok_s is not None for p in frame.target.economics.curve)
 
 
-def _said(width: int) -> str:
-    mark = MARKS["estimated"]
-    said = "█ at least ░ at most ? not seen"
-    long = f"tok/s{mark} of one slot: {said}"
-    return long if len(long) + TITLE <= width else f"tok/s{mark} {said}"
+def _said(slots: int, width: int) -> str:
+    """What the columns are; with several slots at work, that it is of one of them is said at any width."""
+    speeds, meaning = f"tok/s{MARKS['estimated']}", "█ at least ░ at most"
+    forms = [f"{speeds} of one slot: {meaning} ? not seen", f"{speeds} of one slot: {meaning}"]
+    if slots == 1:
+        forms[1] = f"{speeds} {meaning} ? not seen"
+    return next((form for form in forms if len(form) + TITLE <= width), forms[-1])
 
 
 def chart(economics: Economics, ink: Ink, width: int, height: int) -> list[Line | Strip]:
