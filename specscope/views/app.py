@@ -35,9 +35,6 @@ if TYPE_CHECKING:
 PAINTS_PER_S: Final = (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 10.0)
 REPLAY_SPEEDS: Final = (0.1, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 NOTICE_S: Final = 3.0
-MARK_HINT: Final = "what the server does from here on; empty ends it"
-LABELS: Final = ("code", "prose", "planning", "tool calls", "agent")
-"""Kinds of work that are usually told apart: how predictable their text is differs most between them."""
 
 
 class SpecscopeApp(App[None]):
@@ -225,11 +222,11 @@ class SpecscopeApp(App[None]):
 
     def action_mark(self) -> None:
         """Ask for a mark's name."""
-        from specscope.views.screens.prompt import Prompt  # noqa: PLC0415  loaded when first needed
+        from specscope.views.screens.prompt import mark_prompt  # noqa: PLC0415  loaded when first needed
 
         if isinstance(self.screen, WatchScreen):
             given = [label for _, label in reversed(self.feed.session().marks) if label]
-            self.push_screen(Prompt("mark", MARK_HINT, offers=list(dict.fromkeys([*given, *LABELS]))), self._marked)
+            self.push_screen(mark_prompt(given), self._marked)
 
     def _marked(self, label: str | None) -> None:
         if label is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding
 from textual.screen import ModalScreen
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
     from textual.binding import BindingType
+
+
+LABELS: Final = ("code", "prose", "planning", "tool calls", "agent")
+"""Kinds of work that are usually told apart: how predictable their text is differs most between them."""
 
 
 class Prompt(ModalScreen["str | None"]):
@@ -61,3 +65,9 @@ class Prompt(ModalScreen["str | None"]):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Answer."""
         self.dismiss(event.value.strip())
+
+
+def mark_prompt(given: Sequence[str]) -> Prompt:
+    """The question for a mark's label; those given before, latest first, are offered before the usual ones."""
+    hint = "what the server does from here on; empty ends it"
+    return Prompt("mark", hint, offers=list(dict.fromkeys([*given, *LABELS])))
