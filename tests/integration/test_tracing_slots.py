@@ -21,7 +21,9 @@ pytestmark = [pytest.mark.server, pytest.mark.trace, needs_probes]
 
 
 def _spec(slots: int) -> ServerSpec:
-    return ServerSpec(n_max=15, rates=LAB_RATES, slots=slots, ctx=256 * slots, trace=False)
+    # Beyond 512 tokens in one turn this llama-server ends itself in an assertion, watched or not.
+    n_max = min(15, 512 // slots - 1)
+    return ServerSpec(n_max=n_max, rates=LAB_RATES[:n_max], slots=slots, ctx=256 * slots, trace=False)
 
 
 @pytest.mark.parametrize("slots", [4, MAX_SLOTS])

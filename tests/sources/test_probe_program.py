@@ -103,7 +103,8 @@ def test_where_the_pid_is_not_known_the_addresses_tell_the_process() -> None:
 @pytest.mark.parametrize("slots", [1, 4, MAX_SLOTS])
 def test_every_slot_has_its_width_told(slots: int) -> None:
     text = write_program(found(*ALL), pid=4711, slots=slots, tier="cheap")
-    assert re.findall(r'printf\("W (\d+) ', text) == [str(i) for i in range(slots)]
+    assert text.count(f"while ($i < {slots}) {{") == 2, "who wants a draft, and how wide each is"
+    assert text.count('printf("W ') == 1
 
 
 def test_more_slots_than_the_kernel_takes_leave_the_turns() -> None:
@@ -115,12 +116,12 @@ def test_more_slots_than_the_kernel_takes_leave_the_turns() -> None:
 @pytest.mark.parametrize(("machine", "drafts", "own"), [("x86_64", True, 'reg("ip")'), ("aarch64", True, 'reg("pc")')])
 def test_the_method_is_told_by_its_own_address(machine: str, own: str, *, drafts: bool) -> None:
     text = write_program(found(*ALL, machine=machine), pid=4711, slots=1, tier="auto", drafts=drafts)
-    assert f"@m[0] = {own} + @nth" in text
+    assert f"@m[$i] = {own} + @nth" in text
 
 
 def test_each_slot_has_the_method_that_drafted_for_it() -> None:
     text = write_program(found(*ALL), pid=4711, slots=3, tier="cheap")
-    assert re.findall(r'printf\("W (\d+) %d %llu\\n", \$n, @m\[(\d+)\]\)', text) == [(str(i), str(i)) for i in range(3)]
+    assert re.search(r'printf\("W %d %d %llu\\n", \$i, \$n, @m\[\$i\]\)', text)
 
 
 @pytest.mark.parametrize("drafts", [True, False])
@@ -131,6 +132,6 @@ def test_every_map_that_is_read_is_written(pid: int | None, roles: tuple[str, ..
     """Bpftrace refuses a program that reads a map which nothing writes."""
     text = write_program(found(*roles), pid=pid, slots=2, tier=tier, drafts=drafts)
     used = set(re.findall(r"@\w+", text))
-    written = set(re.findall(r"(@\w+)(?:\[\d+\])? \+?= ", text))
+    written = set(re.findall(r"(@\w+)(?:\[[^]]+\])? \+?= ", text))
     assert used
     assert used <= written

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.turn_times import TABLE
+from specscope.session.economics.method_book import TABLE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
