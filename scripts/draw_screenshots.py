@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from specscope.cli.feeds import ReplayFeed
 from specscope.cli.pump import played
 from specscope.recording import Recording
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.settings import Settings
 from specscope.views.app import SpecscopeApp
 

@@ -37,7 +37,6 @@ class CycleBook(RequestBook):
         width_limit: the widest draft possible, where known; a polled step beyond it was two cycles.
         cycle_ms: the running cycle time of one slot, for judging whether two cycles hide in one polled step.
         depths: speed by KV depth. costs: time of a step by draft width.
-        merged: polled steps that held more than one cycle, so that none of them could be told.
         polled_cycles: cycles told by polling, whether or not a stronger source told them again.
     """
 
@@ -49,7 +48,6 @@ class CycleBook(RequestBook):
     cycles: deque[Cycle] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     slot_tallies: dict[int, StepCount] = field(default_factory=dict[int, StepCount])
     cycle_ms: float | None = None
-    merged: int = 0
     polled_cycles: int = 0
     _owners: deque[Request] = field(default_factory=lambda: deque(maxlen=CYCLES_KEPT))
     _next: int = 1
@@ -97,7 +95,7 @@ class CycleBook(RequestBook):
         if request.seen_by != seen_by:
             if request.outranks(seen_by):
                 return
-            if request.seen_by is not None:
+            if request.seen_by is not None or request.tally.merged:
                 self._take_back(request, at)
             request.seen_by = seen_by
         gap_ms = request.note_cycle(at, accepted)
@@ -137,8 +135,9 @@ class CycleBook(RequestBook):
     def _take_back(self, request: Request, at: float) -> None:
         """Undo what a weaker source told of a request, before a stronger one tells its first cycle, at ``at``."""
         undone = request.tally
-        self.tally.merge(undone, -1)
-        self.slot_tallies[request.slot].merge(undone, -1)
+        _, of_slot, whole = self._tallies(request)
+        whole.merge(undone, -1)
+        of_slot.merge(undone, -1)
         request.start_over(at)
         told = [(c, owner) for c, owner in zip(self.cycles, self._owners, strict=True) if owner is not request]
         self.cycles = deque((c for c, _ in told), maxlen=CYCLES_KEPT)
@@ -182,7 +181,8 @@ class CycleBook(RequestBook):
 
     def add_merged(self, request: Request, at: float, tokens: int) -> None:
         """A polled step that may hold several cycles: its tokens took their time, but tell of no cycle."""
-        self.merged += 1
+        request.tally.merged += 1
+        self.tally.merged += 1
         if request.last_step_at is not None:
             gap_ms = max(0.0, (at - request.last_step_at) * 1000)
             self.window.gains.append(Gain(at, request, tokens, 0, gap_ms, None, None))

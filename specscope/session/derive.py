@@ -72,8 +72,10 @@ def _tier(fold: TargetFold) -> Tier:
 
 
 def _is_polled(fold: TargetFold) -> bool:
+    """Whether polling told cycles, or met steps beside those that others told, of which it could tell none."""
     book = fold.epoch.book
-    return bool(book.polled_cycles) and any(w < 0 for w, _ in book.tally.joint)
+    joint = book.tally.joint
+    return (book.tally.merged > 0 and bool(joint)) or (bool(book.polled_cycles) and any(w < 0 for w, _ in joint))
 
 
 def _cycle_evidence(fold: TargetFold) -> Evidence:
@@ -183,5 +185,5 @@ def _poll(fold: TargetFold) -> PollView:
     return PollView(
         per_step=epoch.polls / epoch.poll_steps if epoch.poll_steps else None,
         completeness=min(1.0, count.captured_cycles / expected) if count and expected and seen else None,
-        merged=epoch.book.merged,
+        merged=epoch.book.tally.merged,
     )

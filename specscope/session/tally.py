@@ -18,11 +18,13 @@ class Tally:
         plain_steps: forwards without a draft, the prompt's own (first token) included.
         tokens: tokens gained as seen by the steps: accepted + 1 per cycle, 1 per plain step.
         unverified: drafted tokens whose cycle ended before verification (a cancelled replay).
+        merged: polled steps that may have held more than one cycle, so that none of them could be told.
     """
 
     plain_steps: int = 0
     tokens: int = 0
     unverified: int = 0
+    merged: int = 0
     _joint: Counter[tuple[int, int]] = field(default_factory=Counter[tuple[int, int]])
     _fresh: list[tuple[int, int]] = field(default_factory=list[tuple[int, int]])
 
@@ -66,10 +68,11 @@ class Tally:
         self.plain_steps += sign * other.plain_steps
         self.tokens += sign * other.tokens
         self.unverified += sign * other.unverified
+        self.merged += sign * other.merged
 
     def copy(self) -> Tally:
         """An independent copy."""
-        return Tally(self.plain_steps, self.tokens, self.unverified, Counter(self.joint))
+        return Tally(self.plain_steps, self.tokens, self.unverified, self.merged, Counter(self.joint))
 
     @property
     def cycles(self) -> int:

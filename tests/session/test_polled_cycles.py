@@ -290,3 +290,31 @@ def test_no_tau_is_told_when_most_tokens_came_in_steps_that_cannot_be_split() ->
 def test_a_length_no_draft_can_have_tells_nothing() -> None:
     target = b.seen(b.cycle(1.0, w=15, a=5), b.cycle(1.1, w=15, a=10**9))
     assert target.totals.histogram == (0, 0, 0, 0, 0, 1)
+
+
+def test_where_polling_was_too_slow_after_a_trace_the_servers_own_totals_stand() -> None:
+    """All its steps were merged: the traced cycles are not all there were, which is no reason to distrust them."""
+    first = [b.began(0.5), b.traced(0.6, 15, 5), b.traced(0.62, 15, 3), b.idle(0.7)]
+    second = [b.busy(2.0, task=2, fill_tokens=100), b.step(2.1, 1, task=2, fill_tokens=101)]
+    second += [b.step(2.1 + 0.1 * i, 1 + 20 * i, task=2, held_ms=90.0, fill_tokens=101 + 20 * i) for i in range(1, 6)]
+    target = b.seen(
+        *POLLED,
+        b.attached("trace", "trace"),
+        b.counters(0.1, 0, 0, 0),
+        *first,
+        b.lost("trace", 1.0),
+        *second,
+        b.idle(2.7, task=2),
+        b.counters(3.0, 22, 330, 88),
+    )
+    assert [r.seen_by for r in target.requests] == ["trace", None]
+    assert target.poll.merged == 5
+    assert (target.cycle_evidence, target.evidence) == ("polled", "counted")
+    assert (target.totals.cycles, target.totals.drafted, target.totals.accepted) == (22, 330, 88)
+
+
+def test_a_request_of_merged_steps_that_a_trace_then_tells_leaves_none() -> None:
+    polled = [b.busy(0.5, fill_tokens=100), b.step(0.6, 1, fill_tokens=101), b.step(0.7, 21, held_ms=90.0)]
+    before, after = b.seen(*POLLED, *polled), b.seen(*POLLED, *polled, b.traced(0.8, 15, 5))
+    assert (before.poll.merged, after.poll.merged) == (1, 0)
+    assert (after.cycle_evidence, after.totals.cycles) == ("unconfirmed", 1)

@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from economics_bench import Bench, flat, stepped
 
-from specscope.session.economics.derive import recorded_run
+from specscope.session.economics.recorded import recorded_run
 from specscope.session.economics.state import CostPoint, Economics, PlainTime, Regime, Span, TryNext
 from specscope.session.economics.words import (
     evidence_of,
