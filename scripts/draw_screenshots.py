@@ -6,21 +6,16 @@ import asyncio
 import re
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from specscope.cli.feeds import ReplayFeed
-from specscope.cli.pump import played
+from specscope.cli.runs import load_runs
 from specscope.recording import Recording
-from specscope.session.economics.recorded import recorded_run
 from specscope.settings import Settings
 from specscope.views.app import SpecscopeApp
 
-if TYPE_CHECKING:
-    from specscope.session.economics.state import RecordedRun
-
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "tests" / "recordings"
-BESIDE = {"h200_dflash": "h200_plain"}
+BESIDE = {"h200_dflash": ("h200_plain",)}
 """Recordings that are shown beside another one of the same server, with speculation off."""
 
 PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
@@ -47,21 +42,14 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
 )
 
 
-def beside(name: str) -> RecordedRun:
-    """What another recording tells."""
-    pump = played(Recording(RECORDINGS / f"{name}.jsonl.gz"), Settings())
-    return recorded_run(pump.session().targets[0], f"{name}.jsonl.gz")
-
-
 async def draw(recording: str, size: tuple[int, int], keys: tuple[str, ...]) -> str:
     """The screen at a recording's end, as SVG with names that do not change from run to run."""
-    feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0)
+    runs = load_runs([str(RECORDINGS / f"{name}.jsonl.gz") for name in BESIDE.get(recording, ())])
+    feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0, runs)
     app = SpecscopeApp(feed, Settings())
     async with app.run_test(size=size) as pilot:
         while not feed.at_end:
             await pilot.pause(0.05)
-        if recording in BESIDE:
-            feed.pump.fold.targets["t0"].economics.runs = (beside(BESIDE[recording]),)
         await pilot.press(*keys)
         await pilot.pause(0.6)
         svg = app.export_screenshot(title="specscope")
