@@ -49,9 +49,10 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         cached_tokens=12,
         decoded=1,
         held_ms=12.5,
+        answer_ms=57.3,
         params={"temperature": 1.0},
     ),
-    ev.SlotStepped(at=_AT, target="t1", slot=1, task=7, decoded=8, fill_tokens=120, held_ms=4.5),
+    ev.SlotStepped(at=_AT, target="t1", slot=1, task=7, decoded=8, fill_tokens=120, held_ms=4.5, answer_ms=9.1),
     ev.PollSampled(at=_AT, target="t1", polls=120, steps=99, cycle_ms=10.2),
     ev.CountersRead(
         at=_AT,
@@ -297,7 +298,14 @@ _CODES = st.sampled_from(["build", "verbosity", "env_overridden", "spec_type_det
 
 ANY_FACT: Final[st.SearchStrategy[ev.Event]] = st.one_of(
     _build(ev.CycleLogged, **_WHO, drafted=st.integers(1, 16), accepted=st.integers(0, 16), restored=st.booleans()),
-    _build(ev.SlotStepped, **_WHO, decoded=_COUNT, fill_tokens=maybe(_COUNT), held_ms=maybe(st.floats(0, 50))),
+    _build(
+        ev.SlotStepped,
+        **_WHO,
+        decoded=_COUNT,
+        fill_tokens=maybe(_COUNT),
+        held_ms=maybe(st.floats(0, 50)),
+        answer_ms=maybe(st.floats(0, 500)),
+    ),
     _build(
         ev.SlotChanged,
         slot=_SLOT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from specscope.events.fact import Count, Fact, Json, ServerState, Small
 
 
@@ -39,11 +41,16 @@ class PropsRead(Fact, frozen=True, kw_only=True, tag="props"):
     vision: bool | None = None
 
 
+ANSWER_MS: Final = 5.0
+"""Answers of /slots that took no longer are not told apart: a busy server takes 1-3 ms for them."""
+
+
 class SlotChanged(Fact, frozen=True, kw_only=True, tag="slot"):
     """GET /slots showed a slot begin, end or change its request.
 
     ``fill_tokens`` is ``n_prompt_tokens`` of /slots: resident tokens, prompt and generated (draft rows of the
     cycle in flight may be in it). ``params`` are the effective parameters of the request, sent when they change.
+    ``answer_ms``: how long the answer took, where it was more than ANSWER_MS: what it shows may be that old.
     """
 
     slot: int
@@ -56,6 +63,7 @@ class SlotChanged(Fact, frozen=True, kw_only=True, tag="slot"):
     cached_tokens: int | None = None
     decoded: int | None = None
     held_ms: float | None = None
+    answer_ms: float | None = None
     params: dict[str, Json] | None = None
 
 
@@ -63,6 +71,7 @@ class SlotStepped(Fact, frozen=True, kw_only=True, tag="step"):
     """A poll of /slots saw ``n_decoded`` of a running request move to ``decoded``.
 
     ``held_ms``: how long before this poll it was last seen unmoved: two cycles can hide only in a long one.
+    ``answer_ms``: as in :class:`SlotChanged`.
     """
 
     slot: Small
@@ -70,6 +79,7 @@ class SlotStepped(Fact, frozen=True, kw_only=True, tag="step"):
     decoded: Count
     fill_tokens: int | None = None
     held_ms: float | None = None
+    answer_ms: float | None = None
 
 
 class PollSampled(Fact, frozen=True, kw_only=True, tag="poll"):

@@ -119,12 +119,17 @@ class Counters:
             await self.read(None)
 
     async def read(self, poller: SlotPoller | None) -> None:
-        """Read the counters, and note whether every slot was idle before and after."""
+        """Read the counters, and note whether every slot was idle before and after.
+
+        What another source tells of requests is read later than they happen: after one the slots must have been idle
+        for a while, and none may be told of meanwhile that began and ended between two looks.
+        """
         if self._off:
             return
+        woken = self.woken
         self.reading, self.woken = True, False
         try:
-            idle_since = poller.idle_since if poller is not None else None
+            idle_since = self._idle_since(poller, woken=woken)
             answer = await self._get("/metrics")
             at = self._read_at = self._clock.now()
             if self._usable(answer):
@@ -134,6 +139,11 @@ class Counters:
         finally:
             self.reading = False
 
+    def _idle_since(self, poller: SlotPoller | None, *, woken: bool) -> float | None:
+        since = poller.idle_since if poller is not None else None
+        told = since is not None and (not woken or self._clock.now() - since > IDLE_BEFORE_SCRAPE_S)
+        return since if told else None
+
     async def _stayed_idle(self, poller: SlotPoller, idle_since: float, read_at: float) -> bool:
         """Whether a look at /slots after the read finds that the slots have not been busy meanwhile."""
         deadline = self._clock.now() + LOOK_WAIT_S
@@ -142,7 +152,7 @@ class Counters:
             if poller.failure is not None or poller.paused or self._clock.now() > deadline:
                 return False
             await asyncio.sleep(LOOK_S)
-        return poller.idle_since == idle_since
+        return poller.idle_since == idle_since and not self.woken
 
     def _usable(self, answer: Answer) -> bool:
         match answer.status:

@@ -157,7 +157,7 @@ class SlotPoller:
             rows = read_slots(answer.body)
         except ValueError as error:
             return self._failed(Answer(answer.status, text=f"/slots: {error}: {shorten(answer.body)}"))
-        facts = self.watch.take(rows, answer.body, at, reconnected=self._reconnected)
+        facts = self.watch.take(rows, answer.body, at, answer_s=at - asked_at, reconnected=self._reconnected)
         first, self.attached, self._bad, self._reconnected = not self.attached, True, False, False
         self.looked_at = asked_at
         busy = self.watch.busy
@@ -227,8 +227,9 @@ class SlotPoller:
             if self.watch.decoding and self.watch.speculative and not self.pace.relaxed:
                 self._polls += 1
                 self._steps += self.watch.moved
-        elif self.idle_since is None:
+        elif self.idle_since is None or self.watch.passed:
             self.idle_since = at
+            self.last_busy = at if self.watch.passed else self.last_busy
             self.pace.restart()
         if self.watch.moved:
             self.pace.moved(at)

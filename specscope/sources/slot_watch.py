@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from specscope.events import ServerStarted, SlotChanged, SlotStepped
+from specscope.events.server import ANSWER_MS
 from specscope.sources.slots_json import read_params
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ class SlotWatch:
 
     Attributes:
         moved: the last reading saw a running request step; largest_gain: by how many tokens at most.
-        releases: requests seen to end.
+        releases: requests seen to end; passed: one came and went since the reading before, as its task shows.
         life: counts the server processes that the readings came from, as far as they tell.
     """
 
@@ -38,7 +39,9 @@ class SlotWatch:
     moved: bool = False
     largest_gain: int = 0
     releases: int = 0
+    passed: bool = False
     _told_life: int = 0
+    _answer_ms: float | None = None
 
     @property
     def busy(self) -> bool:
@@ -55,16 +58,20 @@ class SlotWatch:
         """A busy slot may speculate (unknown in old builds counts as may)."""
         return any(s.row.busy and s.row.speculative is not False for s in self.slots.values())
 
-    def take(self, rows: list[SlotRow], body: bytes, at: float, *, reconnected: bool = False) -> list[Event]:
+    def take(
+        self, rows: list[SlotRow], body: bytes, at: float, *, answer_s: float = 0.0, reconnected: bool = False
+    ) -> list[Event]:
         """The facts that a reading adds. ``moved`` then says whether a running request stepped.
 
         Args:
             rows: the slots.
             body: the same as sent.
             at: when the answer came.
+            answer_s: how long it took.
             reconnected: the server had closed the connection since the last reading.
         """
-        self.moved, self.largest_gain = False, 0
+        self.moved, self.largest_gain, self.passed = False, 0, False
+        self._answer_ms = round(1000 * answer_s, 1) if 1000 * answer_s > ANSWER_MS else None
         facts: list[Event] = []
         if self._restarted(rows, reconnected=reconnected):
             self.life += 1
@@ -115,6 +122,7 @@ class SlotWatch:
         ):
             self.moved = self.moved or bool(row.busy and row.decoded)
             self.releases += bool(before.busy and (not row.busy or row.task != before.task))
+            self.passed = self.passed or bool(not before.busy and not row.busy and row.task != before.task)
             return self._changed(seen, row, body, at, held_from)
         if row.busy and row.decoded and row.decoded != before.decoded and row.task is not None:
             self.moved = True
@@ -127,6 +135,7 @@ class SlotWatch:
                 decoded=row.decoded,
                 fill_tokens=row.n_prompt_tokens,
                 held_ms=round((at - held_from) * 1000, 1),
+                answer_ms=self._answer_ms,
             )
         if row.busy and not row.decoded and row.n_prompt_tokens_processed != before.n_prompt_tokens_processed:
             return self._changed(seen, row, body, at)
@@ -151,5 +160,6 @@ class SlotWatch:
             cached_tokens=row.n_prompt_tokens_cache,
             decoded=row.decoded,
             held_ms=None if held_from is None else round((at - held_from) * 1000, 1),
+            answer_ms=self._answer_ms,
             params=new_params,
         )

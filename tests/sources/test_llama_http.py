@@ -84,6 +84,27 @@ async def test_the_counters_are_read_again_when_a_request_has_ended() -> None:
             assert (last.drafts, last.generated, last.idle) == (2, 9, True)
 
 
+async def test_the_counters_are_not_called_idle_just_after_another_source_told_of_a_request() -> None:
+    """What it told of that request may not all have been read: the read is repeated when the slots were idle longer."""
+    llama = Llama()
+    with FakeServer(llama.routes()) as server:
+        async with watch(server.url) as watched:
+            watched.source.wake()
+            await watched.until(lambda: len(watched.of(ev.CountersRead)) == 2)
+            first, second = watched.of(ev.CountersRead)
+            assert (first.idle, second.idle) == (False, True)
+
+
+async def test_a_request_that_no_look_at_the_slots_met_is_a_request_all_the_same() -> None:
+    llama = Llama(slots=[slot(0, task=1, busy=False), slot(1)])
+    with FakeServer(llama.routes()) as server:
+        async with watch(server.url) as watched:
+            await watched.until(lambda: watched.of(ev.CountersRead))
+            llama.slots, llama.drafts = [slot(0, task=2, busy=False), slot(1)], 3
+            await watched.until(lambda: len(watched.of(ev.CountersRead)) == 2)
+            assert [(c.drafts, c.idle) for c in watched.of(ev.CountersRead)][-1] == (3, True)
+
+
 async def test_the_end_of_a_watch_reads_what_the_last_request_counted() -> None:
     llama = Llama()
     with FakeServer(llama.routes()) as server:

@@ -24,10 +24,10 @@ class Readings:
         self.watch = SlotWatch("t1")
         self.at = 10.0
 
-    def take(self, *slots: dict[str, Any], reconnected: bool = False) -> list[Event]:
+    def take(self, *slots: dict[str, Any], answer_s: float = 0.0, reconnected: bool = False) -> list[Event]:
         self.at += 0.1
         body = json.dumps(slots).encode()
-        return self.watch.take(read_slots(body), body, self.at, reconnected=reconnected)
+        return self.watch.take(read_slots(body), body, self.at, answer_s=answer_s, reconnected=reconnected)
 
 
 def kinds(facts: list[Event]) -> list[str]:
@@ -113,6 +113,28 @@ def test_older_tasks_on_a_new_connection_are_another_process() -> None:
     assert "ServerStarted" not in kinds(same)
     assert "ServerStarted" not in kinds(readings.take(slot(0, task=5), slot(1, task=890, busy=False))), "a queue jump"
     assert "ServerStarted" in kinds(readings.take(slot(0, task=3), slot(1, task=2), reconnected=True))
+
+
+def test_a_slow_answer_says_how_old_what_it_shows_may_be() -> None:
+    readings = Readings()
+    readings.take(slot(0))
+    (begun,) = readings.take(slot(0, task=7), answer_s=0.05732)
+    (step,) = readings.take(slot(0, task=7, decoded=1), answer_s=0.0061)
+    (quick,) = readings.take(slot(0, task=7, decoded=4), answer_s=0.0049)
+    assert isinstance(begun, ev.SlotChanged)
+    assert isinstance(step, ev.SlotStepped)
+    assert isinstance(quick, ev.SlotStepped)
+    assert (begun.answer_ms, step.answer_ms, quick.answer_ms) == (57.3, 6.1, None)
+
+
+def test_a_request_that_came_and_went_between_two_readings_is_told_by_its_task() -> None:
+    readings = Readings()
+    passed: list[bool] = []
+    for task, busy in ((7, False), (7, False), (8, False), (8, False), (9, True), (9, False)):
+        readings.take(slot(0, task=task, busy=busy))
+        passed.append(readings.watch.passed)
+    assert passed == [False, False, True, False, False, False]
+    assert readings.watch.releases == 1
 
 
 def test_a_server_that_says_nothing_of_speculation_may_speculate() -> None:

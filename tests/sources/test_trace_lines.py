@@ -302,6 +302,15 @@ def test_ready_comes_from_bpftrace() -> None:
     assert told.lines.ready is True
 
 
+def test_a_request_that_began_while_the_probes_were_being_armed_has_no_begin() -> None:
+    """They are armed one by one, and nothing is printed before: its first drafts may have been made unseen."""
+    told = Told()
+    lines = [begin(499_950, 0), begin(499_990, 1), begin(500_010, 0)]
+    (begun,) = told.read("ready", *lines)
+    assert isinstance(begun, ev.RequestBegan)
+    assert (begun.slot, begun.at) == (0, pytest.approx(NOW + 0.01))
+
+
 def test_a_failure_is_kept() -> None:
     told = Told()
     assert told.read(own({"failed": "bpftrace is not installed"})) == []

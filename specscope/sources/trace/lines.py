@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, cast
@@ -87,6 +88,7 @@ class TraceLines:
     _methods: dict[int, str] = field(default_factory=dict[int, str])
     _pending: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
     turn_s: float = FIRST_TURN_S
+    _armed_at: float = -math.inf
     _given_up: dict[int, tuple[int, str | None]] = field(default_factory=dict[int, "tuple[int, str | None]"])
     _restored: set[int] = field(default_factory=set[int])
     _ends: list[float] = field(default_factory=list[float])
@@ -136,7 +138,7 @@ class TraceLines:
         elif kind[:1] == "#":
             self._own(json.loads(line[1:]), now)
         elif line.strip() == "ready":
-            self.ready = True
+            self.ready, self._armed_at = True, now
         else:
             self._other(line, now)
 
@@ -159,6 +161,8 @@ class TraceLines:
         stamp, slot = words
         at = self._stamp(stamp)
         self._drop(slot, at)
+        if at < self._armed_at:
+            return  # its first drafts may have been made before all the probes were armed
         self._facts.append(RequestBegan(at=at, target=self.target, slot=_slot(slot)))
 
     def _width(self, words: list[int]) -> None:

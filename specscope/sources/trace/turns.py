@@ -158,13 +158,14 @@ class Turns:
 
 
 def _adds_up(turn: TurnTraced) -> bool:
-    """Whether the parts fit into the whole.
+    """Whether the parts fit into the whole, and none is negative.
 
     bpftrace reads one CPU's events after another's: held up for a while, it tells them out of order, and what is put
     together of them is no turn. Its cycles are right all the same.
     """
     parts = (turn.draft_us, turn.submit_us, turn.wait_us, turn.features_us, turn.sampling_us)
-    return sum(p or 0 for p in parts) <= turn.whole_us + ROUNDING_US
+    known = [p for p in parts if p is not None]
+    return min(known, default=0) >= 0 and sum(known) <= turn.whole_us + ROUNDING_US
 
 
 def _us(nanoseconds: int | None) -> int | None:
