@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import builders as b
 from hypothesis import strategies as st
 
+from specscope.events.server import ANSWER_MS
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from specscope import events as ev
     from specscope.session.state import RequestRow, Target
 
 STEP_S = 0.02
 """Time of a step."""
+
+BEGIN_S = 0.0005
+"""From a prompt's end to its first token; also from the last token to the end."""
 
 PLAIN = None
 """A step without a draft."""
@@ -33,6 +39,7 @@ class Work:
     begins: float
     steps: tuple[Step, ...]
     prompt: int = 100
+    prompt_s: float = 0.1
 
     @property
     def cycles(self) -> list[tuple[int, int]]:
@@ -52,7 +59,7 @@ class Work:
 
     @property
     def first_token(self) -> float:
-        return self.begins + 0.1
+        return self.begins + self.prompt_s
 
     @property
     def ends(self) -> float:
@@ -67,7 +74,12 @@ class Work:
         drafts = {"drafted": self.drafted, "accepted": self.accepted} if self.cycles else {}
         who = {"slot": self.slot, "task": self.task}
         totals = b.logged(
-            self.ends, prompt_tokens=self.prompt, prompt_ms=100.0, generated=self.generated, **drafts, **who
+            self.ends,
+            prompt_tokens=self.prompt,
+            prompt_ms=1000 * self.prompt_s,
+            generated=self.generated,
+            **drafts,
+            **who,
         )
         return [*lines, totals, b.released(self.ends, **who)]
 
@@ -82,6 +94,11 @@ class Work:
             facts.append(self._poll(at, decoded))
         return [*facts, b.idle(self.ends + 0.005, fill_tokens=self.prompt + decoded, **who)]
 
+    def trace(self) -> list[ev.Event]:
+        """What the probes see: the prompt's end, then each cycle."""
+        cycles = [b.traced(at, *step, slot=self.slot) for at, step in self._timed() if step is not None]
+        return [b.began(self.first_token - BEGIN_S, slot=self.slot), *cycles]
+
     def stream(self, *, names_slot: bool = True) -> list[ev.Event]:
         """What the client of the request sees, 1 ms later."""
         slot = self.slot if names_slot else None
@@ -95,8 +112,12 @@ class Work:
         totals = {"generated": generated, "drafted": drafted or None, "accepted": accepted if drafted else None}
         return [*facts, b.streamed(self.ends + 0.001, stop="limit", **totals, **(who | {"slot": self.slot}))]
 
+    @property
+    def step_ends(self) -> list[float]:
+        return [self.first_token + STEP_S * (i + 1) for i in range(len(self.steps))]
+
     def _timed(self) -> list[tuple[float, Step]]:
-        return [(self.first_token + STEP_S * (i + 1), s) for i, s in enumerate(self.steps)]
+        return list(zip(self.step_ends, self.steps, strict=True))
 
     def _poll(self, at: float, decoded: int) -> ev.Event:
         fill = self.prompt + decoded
@@ -135,6 +156,43 @@ class Load:
         return max(w.ends for w in self.work)
 
 
+class Look(NamedTuple):
+    """A poll of /slots: when its answer came, how long it took, and how old what it shows is by then."""
+
+    at: float
+    answer_s: float = 0.001
+    age_s: float = 0.001
+
+
+def looks(load: Load, polls: Sequence[Look]) -> list[ev.Event]:
+    """What polling tells of slot 0."""
+    facts: list[ev.Event] = []
+    before: tuple[bool, int | None, int] = (False, None, 0)
+    for look in polls:
+        now, fill = _slot_at(load, look.at - look.age_s)
+        busy, task, decoded = now
+        seen = {"fill_tokens": fill, "answer_ms": 1000 * look.answer_s if look.answer_s > ANSWER_MS / 1000 else None}
+        if now != before and busy and before[1] == task and decoded:
+            facts.append(b.step(look.at, decoded, task=task or 0, **seen))
+        elif busy and now != before:
+            facts.append(b.busy(look.at, task=task or 0, decoded=decoded, speculative=True, **seen))
+        elif now != before or not facts:
+            facts.append(b.idle(look.at, task=task, speculative=True, **seen))
+        before = now
+    return facts
+
+
+def _slot_at(load: Load, at: float) -> tuple[tuple[bool, int | None, int], int | None]:
+    """Busy, task, decoded; and the fill."""
+    work = next((w for w in reversed(load.work) if w.begins <= at), None)
+    if work is None:
+        return (False, None, 0), None
+    done = [step for step, ends in zip(work.steps, work.step_ends, strict=True) if ends <= at]
+    decoded = 1 + sum(1 if s is None else s[1] + 1 for s in done) if at >= work.first_token - BEGIN_S else 0  # one turn
+    busy = at < work.ends + BEGIN_S
+    return (busy, work.task, decoded if busy else 0), work.prompt + decoded
+
+
 def joint_of(target: Target) -> Counter[tuple[int, int]]:
     return Counter({(w, a): n for w, a, n in target.totals.joint})
 
@@ -163,6 +221,19 @@ def loads(draw: st.DrawFn, steps: st.SearchStrategy[tuple[Step, ...]] = ONLY_CYC
         made = Work(slot, 10 + number, begins, draw(steps), prompt=100 + number)
         work.append(made)
         free[slot] = made.ends
+    return Load(tuple(work))
+
+
+@st.composite
+def crowds(draw: st.DrawFn) -> Load:
+    """One to seven requests of a few cycles on one slot, each begun soon after the one before has ended."""
+    free, work = 1.0, list[Work]()
+    for number in range(draw(st.integers(1, 7))):
+        begins = free + draw(st.floats(0.006, 0.3))
+        steps = draw(st.lists(CYCLE, max_size=4).map(tuple))
+        made = Work(0, 10 + number, begins, steps, prompt=100 + number, prompt_s=draw(st.floats(0.002, 0.1)))
+        work.append(made)
+        free = made.ends + BEGIN_S
     return Load(tuple(work))
 
 

@@ -10,15 +10,16 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from msgspec.structs import replace
+
 from specscope.session.depth import DepthBook
 from specscope.session.economics.cost_book import CostBook
-from specscope.session.request_book import RequestBook
+from specscope.session.naming import NamingBook
 from specscope.session.state import Cycle
 from specscope.session.tally import StepCount, Tally
 from specscope.session.window import Gain, Window
 
 if TYPE_CHECKING:
-    from specscope.events import CycleLogged, RequestLogged, SlotReleased
     from specscope.session.request import Request
     from specscope.session.state import CycleSource
 
@@ -29,7 +30,7 @@ CYCLES_KEPT: Final = 4096
 
 
 @dataclass(eq=False)
-class CycleBook(RequestBook):
+class CycleBook(NamingBook):
     """The running account.
 
     Attributes:
@@ -61,9 +62,37 @@ class CycleBook(RequestBook):
         super().finish(request, at, stop)
         if request.chain_width is not None and not request.chain_counted:
             request.chain_counted = True
-            self._count(request, Tally(unverified=request.chain_width))
+            self.count(request, Tally(unverified=request.chain_width))
 
-    def _count(self, request: Request, change: Tally) -> None:
+    def rename(self, named: Request, to: Request) -> None:
+        """Move a name. Plain steps were counted by what was told under it: all but the prompt's own are told anew."""
+        super().rename(named, to)
+        beyond = max(0, named.tally.plain_steps - 1)
+        self.count(named, Tally(plain_steps=-beyond, tokens=-beyond))
+        named.forget_polls()
+        owned = zip(self.cycles, self._owners, strict=True)
+        self.cycles = deque((replace(c, task=-1) if o is named else c for c, o in owned), maxlen=CYCLES_KEPT)
+        if to.sighted_at is not None:
+            self.add_plain(to, to.sighted_at, 1, first=True)
+        if to.logged is not None:
+            self.settle(to, to.logged.at)
+            self.finish(to, to.logged.at)
+
+    def find_name(self, traced: Request) -> None:
+        """A traced request without a name may be one that was told by name and has no begin."""
+        named = next(iter(self.may_have_begun(traced.slot, traced.begun_at or traced.started_at)), None)
+        if named is not None:
+            self.join(named, traced)
+
+    def join(self, named: Request, traced: Request) -> None:
+        """A request that was told by name and one that was traced without are one: what was traced is kept."""
+        self.take_back(named, traced.started_at)
+        named.seen_by = None
+        self.rename(named, traced)
+        self.forget(named, traced)
+
+    def count(self, request: Request, change: Tally) -> None:
+        """Change everything that is counted of a request."""
         for tally in self._tallies(request):
             tally.merge(change)
 
@@ -96,7 +125,7 @@ class CycleBook(RequestBook):
             if request.outranks(seen_by):
                 return
             if request.seen_by is not None or request.tally.merged:
-                self._take_back(request, at)
+                self.take_back(request, at)
             request.seen_by = seen_by
         gap_ms = request.note_cycle(at, accepted)
         if gap_ms is not None:
@@ -132,7 +161,7 @@ class CycleBook(RequestBook):
         """Drafted tokens whose cycle never ended, whatever request they were for."""
         self.tally.unverified += drafted
 
-    def _take_back(self, request: Request, at: float) -> None:
+    def take_back(self, request: Request, at: float) -> None:
         """Undo what a weaker source told of a request, before a stronger one tells its first cycle, at ``at``."""
         undone = request.tally
         _, of_slot, whole = self._tallies(request)
@@ -195,6 +224,7 @@ class CycleBook(RequestBook):
         for all of them is theirs.
         """
         steps = request.settle_plain()
+        request.settled += steps
         own = 1 if steps > 0 and not request.tally.plain_steps else min(0, steps)
         for tally in self._tallies(request):
             tally.add_plain(own)
@@ -210,47 +240,3 @@ class CycleBook(RequestBook):
         if request.last_step_at is not None and request.generated_ms is not None:
             gap_ms = min(max(0.0, (at - request.last_step_at) * 1000), request.generated_ms)
             self._timed(Gain(at, request, tokens, tokens, gap_ms, None, None))
-
-    # --- what the log tells ---------------------------------------------------------------------------------------
-
-    def cycle_logged(self, e: CycleLogged) -> None:
-        """An ``accepted a/w`` line; a chain of restore lines and its final line is one cycle.
-
-        The width is the first line's; the accepted length is the final line's, less the one token that the
-        replay verified as its own draft (llama.cpp server-context.cpp, spec_is_replay).
-        """
-        request = self.open(e.slot, e.task, e.at, whole=False)
-        if request.chain_counted and request.chain_width is not None:  # not cancelled: another source was faster
-            request.chain_counted = False
-            self._count(request, Tally(unverified=-request.chain_width))
-        if e.restored:
-            if request.chain_width is None:
-                request.chain_width = e.drafted
-            return
-        drafted, accepted, replayed = e.drafted, e.accepted, request.chain_width is not None
-        if request.chain_width is not None:
-            drafted, accepted = request.chain_width, max(0, e.accepted - 1)
-            request.chain_width = None
-        self.add_cycle(request, e.at, drafted, accepted, "log", replayed=replayed)
-
-    def request_logged(self, e: RequestLogged) -> Request:
-        """The server's totals of a finished request."""
-        request = self.open(e.slot, e.task, e.at, whole=False)
-        request.logged = e
-        request.learn(e, "prompt_tokens", "prompt_ms", "generated", "generated_ms")
-        if request.seen_by == "polled" and not e.drafted and not request.tally.accepted and e.generated is not None:
-            self._take_back(request, e.at)  # the server drafted nothing: polling took its plain steps for cycles
-            request.seen_by = None
-        self.settle(request, e.at)
-        self.finish(request, e.at)
-        self._stopped_by_limit(request)
-        return request
-
-    def released(self, e: SlotReleased) -> None:
-        """The log's ``stop processing`` line."""
-        self.finish(self.open(e.slot, e.task, e.at, whole=False), e.at)
-
-    def _stopped_by_limit(self, request: Request) -> None:
-        limit = request.n_predict
-        if request.stop == "finished" and limit is not None and limit > 0 and request.generated == limit:
-            request.stop = "limit"

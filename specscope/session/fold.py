@@ -83,7 +83,7 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
     epoch = target.epoch
     match event:
         case ev.CycleLogged():
-            epoch.book.cycle_logged(event)
+            epoch.logs.cycle(event)
         case ev.SlotStepped():
             epoch.slots.stepped(event)
         case ev.CycleTraced():
@@ -100,16 +100,15 @@ def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:
 
 def _request_fact(target: TargetFold, event: ev.Event) -> bool:
     """How requests begin and end. Returns whether it was that."""
-    book = target.epoch.book
     match event:
         case ev.SlotChanged():
             target.slot_changed(event)
         case ev.RequestLaunched():
-            book.open(event.slot, event.task, event.at, whole=True)
+            target.epoch.logs.launched(event)
         case ev.RequestLogged():
             target.request_logged(event)
         case ev.SlotReleased():
-            book.released(event)
+            target.epoch.logs.released(event)
         case ev.StreamEnded():
             target.epoch.streams.ended(event)
         case _:

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from specscope.session.state import Referee, RefereeCount
 
 if TYPE_CHECKING:
-    from specscope.events import CountersRead
+    from specscope.events import CountersRead, RequestLogged
     from specscope.session.cycle_book import CycleBook
-    from specscope.session.request import Request
 
 
 EXCESS: Final = 4
@@ -38,10 +37,12 @@ class RefereeBook:
     requests that have ended; one may be ending that very moment, so it can confirm but never refute.
 
     Attributes:
+        book: what was captured.
         base: the first read with all slots idle; last: the one that was compared; latest: whatever came last.
         ended: requests that had ended by the compared read.
     """
 
+    book: CycleBook
     base: CountersRead | None = None
     last: CountersRead | None = None
     latest: CountersRead | None = None
@@ -51,14 +52,14 @@ class RefereeBook:
     ended: int = 0
     checked: int = 0
     parted: int = 0
-    _unsettled: list[tuple[Request, float]] = field(default_factory=list["tuple[Request, float]"])
+    _unsettled: list[tuple[int, int, float]] = field(default_factory=list["tuple[int, int, float]"])
 
-    def counters(self, e: CountersRead, book: CycleBook) -> None:
+    def counters(self, e: CountersRead) -> None:
         """Take in a read of the counters. Some builds have no draft counters before the first draft."""
-        self.latest = e
+        self.latest, book = e, self.book
         self.settle(e.at)
         if not e.idle:
-            self._confirm_while_busy(e, book)
+            self._confirm_while_busy(e)
             return
         captured = Captured(book.tally.cycles, book.tally.drafted, book.tally.accepted, book.ended)
         if self.base is None or self.base_captured is None or (self.base.drafts is None and e.drafts is not None):
@@ -68,9 +69,10 @@ class RefereeBook:
         if self.count is not None and self.count.agrees:
             self.missed = 0
 
-    def _confirm_while_busy(self, e: CountersRead, book: CycleBook) -> None:
+    def _confirm_while_busy(self, e: CountersRead) -> None:
         if self.base is None or self.base_captured is None:
             return
+        book = self.book
         ended = book.tally.copy()
         for request in book.current.values():
             ended.merge(request.tally, -1)
@@ -98,27 +100,29 @@ class RefereeBook:
             captured_accepted=captured.accepted - then.accepted,
         )
 
-    def request_checked(self, request: Request, at: float) -> None:
-        """Compare a request's captured cycles with the totals that the log printed for it, read at ``at``."""
-        self.settle(at)
-        if request.agrees() is not None:
-            self._unsettled.append((request, at))
-            self.settle(at)
+    def request_checked(self, e: RequestLogged) -> None:
+        """Compare a request's captured cycles with the totals that the log printed for it."""
+        self.settle(e.at)
+        if e.drafted is not None:
+            self._unsettled.append((e.slot, e.task, e.at))
+            self.settle(e.at)
 
     def settle(self, at: float) -> None:
         """Judge the requests that agree by now, and those that have had their time to.
 
         The lines of a trace and of the log are read in batches of their own, so that a request's totals may be
-        there before its last cycles.
+        there before its last cycles, or before all of them.
         """
-        waiting: list[tuple[Request, float]] = []
-        for request, since in self._unsettled:
-            agrees = request.agrees() is True
-            if agrees or request.seen_by != "trace" or at - since > CHECK_WAIT_S:
+        waiting: list[tuple[int, int, float]] = []
+        for slot, task, since in self._unsettled:
+            request = self.book.named(slot, task)
+            agrees = None if request is None else request.agrees()
+            may_come = at - since <= CHECK_WAIT_S and (request is None or request.seen_by != "log")
+            if agrees is not True and may_come:
+                waiting.append((slot, task, since))
+            elif agrees is not None:
                 self.checked += 1
                 self.parted += not agrees
-            else:
-                waiting.append((request, since))
         self._unsettled = waiting
 
     def steps_expected(self) -> int | None:

@@ -35,6 +35,12 @@ ROW_KEY: Final = attrgetter(
 """What a request's row is made of. A tally that is told anew by another source has another ``seen_by``."""
 
 
+LATE_S: Final = 0.25
+"""How much later than it happened the log or a poll may show something: a log is read every 0.2 s while it is quiet,
+and its first lines are placed when they are read; /slots is polled every 0.2 s while a trace tells the cycles. A trace
+stamps its facts itself, so that only their reading is late."""
+
+
 @dataclass(eq=False)
 class Request:
     """The facts of one request, by slot and task id.
@@ -46,10 +52,13 @@ class Request:
             request ended meanwhile, so that the width was counted as drafted but not verified.
         streamed: a stream of our own tells of it.
         untimed: plain steps before its end that have no time yet.
+        settled: plain steps that only its final token count proved, so far.
         credited: tokens that the book's running count of generated ones has of it.
         depths: its share of the speed by KV depth.
         begun_at: when a trace saw its prompt end.
-        last_step_at: when its latest step ended; sighted_at: when polling first saw it at work.
+        last_step_at: when its latest step ended.
+        sighted_from, sighted_at: between these polling first saw it at work.
+        unbegun_at: from then on it may have begun; at that time polling saw it without a token.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
         ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
     """
@@ -67,6 +76,8 @@ class Request:
     last_step_at: float | None = None
     decoded: int | None = None
     sighted_at: float | None = None
+    sighted_from: float | None = None
+    unbegun_at: float | None = None
     fill_base: int | None = None
     first_token_at: float | None = None
     ended_at: float | None = None
@@ -85,6 +96,7 @@ class Request:
     cycle_tokens: int = 0
     last_accepted: int = 0
     untimed: int = 0
+    settled: int = 0
     credited: int | None = None
     depths: Bands = field(default_factory=dict[int, "list[float]"])
     _plain_base: int | None = None
@@ -96,6 +108,22 @@ class Request:
         """Whether another source that is no weaker than this one already tells the cycles."""
         told = self.seen_by
         return told is not None and told != source and RANKS[told] >= RANKS[source]
+
+    def may_have_begun(self, at: float) -> bool:
+        """Whether its prompt may be the one that a trace saw end at ``at``.
+
+        It is not when it has a begin already, was over, began later, or polling saw it at work before or not yet then.
+        """
+        if self.begun_at is not None or self.seen_by == "trace":
+            return False
+        if self.ended_at is not None and self.ended_at < at:
+            return False
+        if self.started_at > at + LATE_S or (self.unbegun_at is not None and at < self.unbegun_at):
+            return False
+        if self.sighted_at is not None:
+            return at <= self.sighted_at
+        unseen = not self.decoded and self.last_step_at is None
+        return self.whole or unseen or self.started_at >= at - LATE_S
 
     def learn(self, e: RequestLogged | StreamEnded, *figures: str) -> None:
         """Take over the figures that a fact has."""
@@ -115,6 +143,7 @@ class Request:
             self.whole = False
         self.tally = Tally()
         self.chain_counted = False
+        self.settled = 0
         self.cycle_tokens = 0
         self.last_step_at = self.first_token_at if self.whole else None
         self._plain_base = None
@@ -132,6 +161,13 @@ class Request:
     def forget_steps(self) -> None:
         """Keep the figures and give up the memory of each step: nothing will be told of this request any more."""
         self._ends.clear()
+        self._polls.clear()
+
+    def forget_polls(self) -> None:
+        """What polling saw was of another request."""
+        self.first_token_at = None
+        self.untimed = self.settled = 0
+        self._plain_base = None
         self._polls.clear()
 
     def note_cycle(self, at: float, accepted: int) -> float | None:
@@ -177,7 +213,8 @@ class Request:
     def settle_plain(self) -> int:
         """Plain steps that the final token count proves beyond those counted; at least the prompt's own.
 
-        Less than none when polls had proven too many because the log came late. Accepted tokens behind a stop are
+        Less than none when polls had proven too many because the log came late, or when a trace's last cycles were
+        read after the count, and took part of what it had proven. Accepted tokens behind a stop are
         never emitted, so that there may be as many more as the last cycle accepted; at the request's limit there
         are none, for drafts are cut to what is left. Where cycles may have gone
         unseen, tokens beyond the seen ones' prove nothing but the prompt's own.
@@ -189,7 +226,8 @@ class Request:
         least = max(1, self.generated - self.cycle_tokens)
         unsent = 0 if self.generated == self.n_predict else self.last_accepted
         most = max(1, self.generated - self.cycle_tokens + unsent)
-        return min(max(least, self.tally.plain_steps), most) - self.tally.plain_steps
+        seen = self.tally.plain_steps - self.settled
+        return min(max(least, seen), most) - self.tally.plain_steps
 
     def _may_lack_cycles(self) -> bool:
         """Polling misses some; and a request may have drafted although no source showed a cycle."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, Literal, TypeAlias
 
 from specscope.session.economics.regimes import WorkSum, alone, together, work_of
-from specscope.session.request import Request
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
+from specscope.session.request import LATE_S, Request
 
 REQUESTS_KEPT: Final = 1000
 
 STILL_TOLD_OF: Final = 16
 """Ended requests that late facts may still be about; of older ones only the figures are kept, not each step."""
+
+Begun: TypeAlias = Literal["before", "after"]
+"""Whether a fact shows a request at work (its prompt had ended before) or not yet (it ended after)."""
 
 
 @dataclass(eq=False)
@@ -42,63 +43,71 @@ class RequestBook:
     _generated: int = 0
     _cooling: deque[Request] = field(default_factory=deque["Request"])
 
-    def open(self, slot: int, task: int | None, at: float, *, whole: bool) -> Request:
+    def open(
+        self, slot: int, task: int | None, at: float, *, whole: bool, begun: Begun = "before", late_s: float = LATE_S
+    ) -> Request:
         """The request of a slot and task; begun now if it is new, which ends the slot's earlier one.
 
-        Task ids grow, and the log is read later than /slots: a task older than the running one is one that
-        polling has missed, and ends nothing. Without a task id (only a stream tells of it) a new one begins.
+        Task ids grow, and the log is read later than /slots: a task older than the running one is one that polling
+        has missed. It was over when the running one was met, and ends nothing. Without a task id (a stream or a trace
+        tells of it) a new one begins.
+
+        Args:
+            slot: whose.
+            task: None where the fact does not tell it.
+            at: when the fact shows it.
+            whole: it began within the watch.
+            begun: whether its prompt had ended by then; tells which of the requests without a name it may be.
+            late_s: how much earlier than ``at`` what the fact shows may have been.
         """
         if task is not None:
             running = self.current.get(slot)
             if running is not None and running.task == task:
                 return running
-            number = self._numbers.get((slot, task))
-            if number is not None:
-                return self.requests[number]
-            nameless = self._name(slot, task, at)
-            if nameless is not None:
-                return nameless
+            request = self.named(slot, task) or self._name(slot, task, at, begun, late_s)
+            if request is not None:
+                return request
         before = self.current.get(slot)
-        late = before is not None and before.task is not None and task is not None and task < before.task
-        if before is not None and not late:
-            self.finish(before, at)
         request = Request(slot=slot, task=task, started_at=at, whole=whole, label=self.label_at(at))
         self._enter(request)
-        if not late:
-            self.current[slot] = request
+        if before is not None and _came_after(before, task, at):
+            self.finish(request, max(at, before.started_at))
+            return request
+        if before is not None:
+            self.finish(before, at)
+        self.current[slot] = request
         return request
 
     def label_at(self, at: float) -> str | None:
         """What the user said that the server does at this time; None before the first mark, and after an empty one."""
         return next((label for since, label in reversed(self.marks) if since <= at), None) or None
 
+    def named(self, slot: int, task: int | None) -> Request | None:
+        """The request of a slot and task, running or ended, as far as it is still kept."""
+        number = None if task is None else self._numbers.get((slot, task))
+        return None if number is None else self.requests[number]
+
     def running(self, slot: int, task: int | None) -> Request | None:
         """The running request of a slot and task; without a task, or where that is not known yet, the slot's."""
-        request = self.current.get(slot)
-        if request is not None and (task is None or request.task in (None, task)):
-            return request
-        number = None if task is None else self._numbers.get((slot, task))
-        request = None if number is None else self.requests[number]
-        return request if request is not None and request.ended_at is None else None
+        request = self.named(slot, task)
+        if request is None:
+            request = self.current.get(slot)
+            return request if request is not None and (task is None or request.task is None) else None
+        return request if request.ended_at is None else None
 
-    def lately(self, slot: int) -> Iterator[Request]:
-        """The slot's running request and those that ended lately, newest first."""
-        current = self.current.get(slot)
-        if current is not None:
-            yield current
-        yield from (r for r in reversed(self._cooling) if r.slot == slot)
+    def lately(self, slot: int) -> list[Request]:
+        """The slot's requests that ended lately and its running one, by task."""
+        running = self.current.get(slot)
+        known = [r for r in self._cooling if r.slot == slot]
+        return sorted([*known, running] if running is not None else known, key=_task)
 
     def at_work(self, slot: int, at: float) -> Request | None:
         """The request that a slot worked on at ``at``, as far as it has been told; also one that ended since.
 
-        It is the one whose prompt a trace saw end last before; where no trace saw that, the running one.
+        It is the first that was not over by then: an end is never told too early, while the request after it may be
+        known long before a late fact of this one is read.
         """
-        for request in self.lately(slot):
-            over = request.ended_at is not None and at > request.ended_at
-            if request.begun_at is not None and request.begun_at <= at and not over:
-                return request
-        request = next(self.lately(slot), None)
-        return request if request is not None and (request.ended_at is None or at <= request.ended_at) else None
+        return next((r for r in self.lately(slot) if _at_work(r, at)), None)
 
     def generated(self) -> int:
         """Tokens generated so far by the requests seen, whoever told of them; only its increase means something.
@@ -118,15 +127,30 @@ class RequestBook:
         self._generated += max(0, tokens - credited)
         request.credited = max(tokens, credited)
 
-    def _name(self, slot: int, task: int, at: float) -> Request | None:
-        """The request without a task id that was at work at ``at``: it is this one, and named from now on."""
-        nameless = self._nameless.get(slot, ())
-        request = next((r for r in nameless if r.ended_at is None or at <= r.ended_at), None)
+    def _name(self, slot: int, task: int, at: float, begun: Begun, late_s: float) -> Request | None:
+        """The request without a task id that this one is; named from now on.
+
+        The log tells every launch, in their order: of those that began after it, it is the first. What is at work is
+        the one that began last before.
+        """
+        least, most = self.between(slot, task)
+        nameless = sorted((r for r in self._nameless.get(slot, ()) if least < begin_of(r) < most), key=begin_of)
+        if begun == "after":
+            may_be = (r for r in nameless if begin_of(r) >= at - late_s)
+        else:
+            may_be = (r for r in reversed(nameless) if _at_work(r, at, late_s))
+        request = next(may_be, None)
         if request is not None:
             self._nameless[slot].remove(request)
             request.task = task
             self._numbers[slot, task] = request.number
         return request
+
+    def between(self, slot: int, task: int) -> tuple[float, float]:
+        """Between which begins on its slot a task began, by the order of tasks."""
+        begun = [(r.task, r.begun_at) for r in self.lately(slot) if r.task is not None and r.begun_at is not None]
+        least = max((at for other, at in begun if other < task), default=-math.inf)
+        return least, min((at for other, at in begun if other > task), default=math.inf)
 
     def _enter(self, request: Request) -> None:
         self._last += 1
@@ -152,8 +176,10 @@ class RequestBook:
             self._nameless[request.slot].remove(request)
 
     def finish(self, request: Request, at: float, stop: str = "finished") -> None:
-        """End a request; a second end only adds what the first did not know."""
-        if request.ended_at is None:
+        """End a request; a second end only adds what the first did not know. None is told before it happens."""
+        if request.ended_at is not None:
+            request.ended_at = min(request.ended_at, at)
+        else:
             request.ended_at = at
             self.ended += 1
             if self.current.get(request.slot) is request:
@@ -171,3 +197,30 @@ class RequestBook:
         for request in self.requests.values():
             if request.ended_at is None:
                 self.finish(request, at, "lost")
+
+
+def _task(request: Request) -> float:
+    """Its task id, which grows with the time of its launch; one without comes last."""
+    return math.inf if request.task is None else request.task
+
+
+def begin_of(request: Request) -> float:
+    """When its prompt ended, where a trace told that; else when it was met."""
+    return request.started_at if request.begun_at is None else request.begun_at
+
+
+def _at_work(request: Request, at: float, late_s: float = 0.0) -> bool:
+    """Whether a request may have been at work at ``at``, or up to ``late_s`` before."""
+    over = request.ended_at is not None and request.ended_at < at - late_s
+    to_begin = request.unbegun_at if request.begun_at is None else request.begun_at
+    return not over and (to_begin is None or to_begin <= at)
+
+
+def _came_after(running: Request, task: int | None, at: float) -> bool:
+    """Whether the running request came after one of that task, or without one, that was met at ``at``."""
+    if task is None:
+        unbegun = running.unbegun_at is not None and running.unbegun_at > at
+        return unbegun or running.started_at > at + LATE_S
+    if running.task is not None:
+        return task < running.task
+    return running.begun_at is not None and running.begun_at > at

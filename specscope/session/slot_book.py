@@ -6,6 +6,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from specscope.events.server import ANSWER_MS
 from specscope.session.state import Slot
 
 if TYPE_CHECKING:
@@ -82,7 +83,8 @@ class SlotBook:
             self._running(track, e, whole=not met_at_work)
         elif e.busy is False:
             request = self.book.running(e.slot, e.task)
-            if request is not None and request.started_at <= e.at:
+            by_name = request is not None and request.task is not None and request.task == e.task
+            if request is not None and request.started_at <= e.at - (0.0 if by_name else _age_s(e)):
                 self._last_step(request, e)
                 self.book.finish(request, e.at)
 
@@ -112,7 +114,11 @@ class SlotBook:
 
     def _running(self, track: SlotTrack, e: SlotChanged, *, whole: bool) -> None:
         """A busy slot: its request goes on, or begins."""
-        request = self.book.open(track.id, e.task, e.at, whole=whole)
+        if e.decoded == 0:
+            request = self.book.open(track.id, e.task, e.at, whole=whole, begun="after", late_s=_age_s(e))
+            request.unbegun_at = e.at - _age_s(e)
+        else:
+            request = self.book.open(track.id, e.task, e.at, whole=whole, late_s=0.0)
         request.prompt_tokens = e.processed_tokens if e.processed_tokens is not None else request.prompt_tokens
         request.cached_tokens = e.cached_tokens if e.cached_tokens is not None else request.cached_tokens
         if track.params is not None:
@@ -128,7 +134,7 @@ class SlotBook:
             track = self.slots[e.slot] = SlotTrack(e.slot, busy=True, task=e.task)
         self._fill(track, e.fill_tokens)
         track.decoded = e.decoded
-        request = self.book.open(e.slot, e.task, e.at, whole=False)
+        request = self.book.open(e.slot, e.task, e.at, whole=False, late_s=0.0)
         self._advance(track, request, e, e.decoded)
 
     def _advance(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
@@ -156,7 +162,7 @@ class SlotBook:
     def _first_seen(self, track: SlotTrack, request: Request, e: SlotChanged | SlotStepped, decoded: int) -> None:
         """The first token comes with the prompt's forward; what came with it may be one cycle, of unknown time."""
         at = e.at
-        request.sighted_at = at
+        request.sighted_at, request.sighted_from = at, at - (e.answer_ms or 0.0) / 1000
         if not request.whole:
             return
         request.polled_ttft_ms = (at - request.started_at) * 1000
@@ -274,3 +280,8 @@ class SlotBook:
                 )
             )
         return tuple(out)
+
+
+def _age_s(e: SlotChanged | SlotStepped) -> float:
+    """How old what a poll shows may be."""
+    return (ANSWER_MS if e.answer_ms is None else e.answer_ms) / 1000

@@ -13,6 +13,7 @@ from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.economics.derive import EconomicsDeriver
 from specscope.session.economics.method_book import TABLE
 from specscope.session.estimate import StatisticsBook
+from specscope.session.log_book import LogBook
 from specscope.session.memory.buffers import BufferBook
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
@@ -39,17 +40,20 @@ class Epoch:
     """The life of one server process: its cycles, slots, counters and what its log said."""
 
     book: CycleBook = field(default_factory=CycleBook)
-    referee: RefereeBook = field(default_factory=RefereeBook)
     said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     statistics: StatisticsBook = field(default_factory=StatisticsBook)
     buffers: BufferBook = field(default_factory=BufferBook)
     polls: int = 0
     poll_steps: int = 0
+    referee: RefereeBook = field(init=False)
+    logs: LogBook = field(init=False)
     slots: SlotBook = field(init=False)
     streams: StreamBook = field(init=False)
     traced: TraceBook = field(init=False)
 
     def __post_init__(self) -> None:
+        self.referee = RefereeBook(self.book)
+        self.logs = LogBook(self.book)
         self.slots = SlotBook(self.book)
         self.streams = StreamBook(self.book)
         self.traced = TraceBook(self.book)
@@ -120,9 +124,7 @@ class TargetFold:
         of_new = self.log_began_at is not None and (self.answered_at is None or self.log_began_at >= self.answered_at)
         self.number += 1
         self.restarts.append(at)
-        self.epoch = Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch()
-        self.epoch.book.marks = self.marks
-        self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
+        self._begin(Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch())
         self.epoch.streams.follow(old.streams, lost=True)
         self.props = self.usage = self.stacks = None
         self._refresh()
@@ -130,15 +132,18 @@ class TargetFold:
     def reset(self) -> None:
         """Forget all counts on the user's wish; slots and what the log said stay known."""
         old = self.epoch
-        self.epoch = Epoch(said=old.said, buffers=old.buffers)
-        self.epoch.book.marks = self.marks
-        self.epoch.slots.cycles_elsewhere = old.slots.cycles_elsewhere
+        self._begin(Epoch(said=old.said, buffers=old.buffers))
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params
         self.epoch.streams.follow(old.streams, lost=False)
         self.epoch.traced.tracing = old.traced.tracing
         self.epoch.statistics = old.statistics.begun_anew()
         self._refresh()
+
+    def _begin(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        epoch.book.marks = self.marks
+        self._who_tells_cycles()
 
     def props_read(self, e: ev.PropsRead) -> None:
         """GET /props."""
@@ -234,8 +239,9 @@ class TargetFold:
                 self.epoch.referee.missed += e.count
 
     def _who_tells_cycles(self) -> None:
-        told = any(s.state == "attached" and s.tier in ("cycles", "trace") for s in self.sources.values())
-        self.epoch.slots.cycles_elsewhere = told
+        telling = {s.name: s.tier for s in self.sources.values() if s.state == "attached"}
+        self.epoch.slots.cycles_elsewhere = any(tier in ("cycles", "trace") for tier in telling.values())
+        self.epoch.traced.log_tells = telling.get("log") == "cycles"
 
     # --- slots and counters -------------------------------------------------------------------------------------
 
@@ -249,7 +255,8 @@ class TargetFold:
     def request_logged(self, e: ev.RequestLogged) -> None:
         """The log's totals of a request."""
         self.epoch.slots.ended_by_log(e)
-        self.epoch.referee.request_checked(self.epoch.book.request_logged(e), e.at)
+        self.epoch.logs.totals(e)
+        self.epoch.referee.request_checked(e)
 
     def counters_read(self, e: ev.CountersRead) -> None:
         """GET /metrics. Counters that went backwards mean a restart that no token told (older builds)."""
@@ -258,7 +265,7 @@ class TargetFold:
             self._restart(e.at)
             self.tokens = {}
         self.answered_at = e.at
-        self.epoch.referee.counters(e, self.epoch.book)
+        self.epoch.referee.counters(e)
 
     def polled(self, e: ev.PollSampled) -> None:
         """How polling went."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.session.anatomy import AnatomyBook, Sampled
 from specscope.session.economics.method_book import MethodBook
 from specscope.session.economics.turn_times import TurnTimes
+from specscope.session.request import LATE_S
 from specscope.session.stalls import burst_of
 
 if TYPE_CHECKING:
@@ -33,10 +34,6 @@ BURSTS_KEPT: Final = 60
 BURSTS_AVERAGED: Final = 6
 """Bursts that tell of sampling: a minute's, some 150 turns of a DFlash server at 100 a second."""
 
-BEGIN_SLACK_S: Final = 0.25
-"""A request may be met by polling (every 0.2 s while a trace tells the cycles) or in the log this much after its
-prompt ended, and a trace tells its begin up to a read later: closer together they are one request."""
-
 
 @dataclass(eq=False)
 class TraceBook:
@@ -45,6 +42,7 @@ class TraceBook:
     Attributes:
         tracing: what is probed; None: nothing.
         methods: its cycles by drafting method. times: what they took, by their turns.
+        log_tells: the log tells every cycle, and of which request it is: then the trace tells neither.
         anatomy: the parts of its turns.
         copies: those of the latest seconds with a turn; bursts: the latest in which something ran; oldest first.
     """
@@ -52,6 +50,7 @@ class TraceBook:
     book: CycleBook
     tracing: TraceStarted | None = None
     methods: MethodBook = field(default_factory=MethodBook)
+    log_tells: bool = False
     anatomy: AnatomyBook = field(default_factory=AnatomyBook)
     copies: deque[CopiesTraced] = field(default_factory=lambda: deque(maxlen=COPIES_KEPT))
     bursts: deque[Burst] = field(default_factory=lambda: deque(maxlen=BURSTS_KEPT))
@@ -68,36 +67,54 @@ class TraceBook:
 
     def began(self, e: RequestBegan) -> None:
         """A slot's prompt has ended: that of the oldest request there that may be it, else of one not told yet."""
-        running = self.book.current.get(e.slot)
-        known = [r for r in self.book.lately(e.slot) if r.ended_at is None or e.at <= r.ended_at]
-        request = next((r for r in reversed(known) if _may_be(r, e.at)), None)
-        if request is None and running is not None and running.started_at > e.at + BEGIN_SLACK_S:
-            return  # the begin of one that is over and that nothing else told of
-        if request is None:
-            request = self.book.open(e.slot, None, e.at, whole=True)
+        if self.log_tells:
+            self._owners.pop(e.slot, None)
+            return
+        request = self._owners[e.slot] = self._of_begin(e.slot, e.at)
         request.begun_at = e.at
-        self._owners[e.slot] = request
+
+    def _of_begin(self, slot: int, at: float) -> Request:
+        """The request whose prompt ended then."""
+        for request in self.book.lately(slot):
+            begun, sighted_from = request.begun_at, request.sighted_from
+            if begun is not None and sighted_from is not None and begun < at <= sighted_from:
+                apart = self.book.begin_apart(request, at)  # polling saw only the later of two
+                self.book.find_name(request)
+                return apart
+        may_be = self.book.may_have_begun(slot, at)
+        return may_be[0] if may_be else self.book.open(slot, None, at, whole=True)
 
     def cycle(self, e: CycleTraced) -> None:
-        """One cycle of a slot: of the request whose prompt ended there last, where begins are told."""
-        request = self._owner(e) or self.book.at_work(e.slot, e.at)
-        if request is None:
-            request = self.book.open(e.slot, None, e.at, whole=False)
-        if request.seen_by != "trace" and request.begun_at is None and self._tells_begins():
-            request.whole = False  # its first cycles came before the probes
+        """One cycle of a slot."""
         if e.given_up:
             self.book.add_unverified(-e.drafted)
-        self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
-        if request.logged is not None:
-            self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps
+        request = self.book.at_work(e.slot, e.at) if self.log_tells else self._tell(e)
         count = None if e.method is None else self.methods.of(e.method)
         if count is not None:
             count.cycle(e.drafted, e.accepted)
-        self.times.cycle(e, request, count)
+        if request is not None:
+            self.times.cycle(e, request, count)
+
+    def _tell(self, e: CycleTraced) -> Request:
+        """It is of the request whose prompt ended there last, where begins are told.
+
+        Cycles before the first begin are all of the request that was at work when the probes were armed.
+        """
+        request = self._owner(e) or self.book.at_work(e.slot, e.at)
+        if request is None:
+            request = self.book.open(e.slot, None, e.at, whole=False)
+        if self._tells_begins():
+            self._owners[e.slot] = request
+            if request.begun_at is None and request.seen_by != "trace":
+                request.whole = False  # its first cycles came before the probes
+        self.book.add_cycle(request, e.at, e.drafted, e.accepted, "trace", replayed=e.replayed)
+        if request.logged is not None:
+            self.book.settle(request, e.at)  # its totals were read first, and took this cycle for plain steps
+        return request
 
     def _owner(self, e: CycleTraced) -> Request | None:
         owner = self._owners.get(e.slot)
-        if owner is None or owner.ended_at is None or e.at <= owner.ended_at + BEGIN_SLACK_S:
+        if owner is None or owner.ended_at is None or e.at <= owner.ended_at + LATE_S:
             return owner
         return None
 
@@ -133,18 +150,3 @@ class TraceBook:
             return None
         samples, draft_us = sum(s for _, s, _ in self._sampling), sum(d for _, _, d in self._sampling)
         return Sampled(samples / forwards, draft_us / forwards / 1000)
-
-
-def _may_be(request: Request, begun_at: float) -> bool:
-    """Whether a request is the one whose prompt ended at ``begun_at``.
-
-    It is not when a begin or a cycle of it was traced already, or its first token was seen well before.
-    """
-    if request.begun_at is not None or request.seen_by == "trace":
-        return False
-    if request.first_token_at is not None:
-        return request.first_token_at >= begun_at - BEGIN_SLACK_S
-    if request.whole:
-        return True
-    unseen = not request.decoded and request.last_step_at is None
-    return unseen or request.started_at >= begun_at - BEGIN_SLACK_S

@@ -36,11 +36,7 @@ DEVIATION = 3.9
 
 @dataclass(frozen=True)
 class Row:
-    """A server, a load, and what must come out besides equality.
-
-    ``crowded``: requests of a few cycles follow one another at once; which of two a cycle belongs to can be told
-    wrongly then, which the log's totals of a request betray ("parted"). All together they equal the counters.
-    """
+    """A server, a load, and what must come out besides equality."""
 
     name: str
     spec: ServerSpec
@@ -49,7 +45,6 @@ class Row:
     replays: bool = False
     finished: bool = True
     early: bool = False
-    crowded: bool = False
 
 
 def _spec(*types: str, **changes: object) -> ServerSpec:
@@ -81,7 +76,7 @@ ROWS = [
         finished=False,
         early=True,
     ),
-    Row("stop words", RATES, _plan(requests=4, stop=("e", "a")), early=True, crowded=True),
+    Row("stop words", RATES, _plan(requests=4, stop=("e", "a")), early=True),
     Row("end of sequence", SIMPLE, _plan(requests=1, seed=4, tokens=400, ignore_eos=False), early=True),
 ]
 STOCK = [
@@ -113,15 +108,14 @@ def _is_over(view: Target) -> bool:
     return bool(view.requests) and all(r.ended_at is not None for r in view.requests)
 
 
-def _equals_the_counters(seen: Target, *, crowded: bool = False) -> None:
+def _equals_the_counters(seen: Target) -> None:
     count = seen.referee.count
     assert count is not None, seen.referee.waiting
     assert count.cycles > 0
     counted = (count.cycles, count.drafted, count.accepted)
     assert (count.captured_cycles, count.captured_drafted, count.captured_accepted) == counted
     assert (seen.totals.cycles, seen.totals.drafted, seen.totals.accepted) == counted
-    assert seen.evidence == seen.cycle_evidence
-    assert seen.evidence in (("exact", "parted") if crowded else ("exact",))
+    assert seen.evidence == seen.cycle_evidence == "exact"
     assert seen.tier == "trace"
     assert {c.seen_by for c in seen.cycles} == {"trace"}
 
@@ -129,7 +123,7 @@ def _equals_the_counters(seen: Target, *, crowded: bool = False) -> None:
 @pytest.mark.parametrize("row", [*ROWS, *(pytest.param(r, marks=stock) for r in STOCK)], ids=lambda row: row.name)
 async def test_what_the_probes_see_equals_the_counters(row: Row) -> None:
     seen, outcomes = await _traced(row.spec, row.plan)
-    _equals_the_counters(seen, crowded=row.crowded)
+    _equals_the_counters(seen)
     count = seen.referee.count
     assert count is not None
     (method,) = row.spec.server_types

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from probed import TRACED, needs_probes, until_traced
-from watched import target, until
+from watched import target, until, watch
 
 from specscope.cli.targets import LiveTarget
 from specscope.cli.watching import watching
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 pytestmark = [pytest.mark.server, pytest.mark.trace, needs_probes]
 
 GREEDY = {"temperature": 0}
+SIMPLE = ServerSpec(types=("draft-simple",), n_max=4, trace=False)
 
 
 class Told(NamedTuple):
@@ -103,3 +105,41 @@ async def test_log_and_trace_tell_the_same_cycles_and_each_counts_once(
     assert len(seen.requests) == plan.requests
     assert seen.evidence == seen.cycle_evidence == "exact"
     assert {s.name: s.tier for s in seen.sources}.items() >= {"log": "cycles", "trace": "trace"}.items()
+
+
+async def test_requests_of_a_few_cycles_each_have_a_name_and_their_own_totals() -> None:
+    """They follow one another at once, so that each source tells of several at a time."""
+    async with LabServer(SIMPLE) as server, watch(server, TRACED) as pump:
+        await until_traced(pump)
+        await run_load(server.url, LoadPlan(requests=12, tokens=9))
+        await until(lambda: all(r.ended_at is not None for r in target(pump).requests), "all requests ended")
+    seen = target(pump)
+    assert [r.generated for r in seen.requests] == [9] * 12
+    assert None not in {r.task for r in seen.requests}
+    assert (seen.referee.requests_checked, seen.referee.requests_parted) == (12, 0)
+    assert seen.evidence == "exact"
+
+
+async def _load_until(enough: asyncio.Event, url: str) -> None:
+    while not enough.is_set():
+        await run_load(url, LoadPlan(requests=4, tokens=40))
+
+
+async def test_two_that_come_in_the_middle_of_a_load_both_tell_each_request_exactly() -> None:
+    """Probes are armed while a request runs, whose last cycles may be read when the log tells of the next already."""
+    enough = asyncio.Event()
+    async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES)) as server:
+        load = asyncio.create_task(_load_until(enough, server.url))
+        async with watch(server, TRACED) as one, watch(server, TRACED) as other:
+            for pump in (one, other):
+                await until_traced(pump)
+            before = [target(pump).referee.requests_checked for pump in (one, other)]
+            await until(lambda: target(other).referee.requests_checked > before[1] + 10, "ten more requests")
+            enough.set()
+            await load
+    for pump, untraced in zip((one, other), before, strict=True):
+        seen = target(pump)
+        assert seen.referee.requests_checked > untraced + 10
+        assert seen.referee.requests_parted == 0
+        assert None not in {r.task for r in seen.requests}
+        assert seen.cycle_evidence == "exact"

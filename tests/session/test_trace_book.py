@@ -10,26 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from simulated import ONLY_CYCLES, Work, arriving, interleaved, loads
 
-from specscope.session.trace_book import BEGIN_SLACK_S
+from specscope.session.request import LATE_S
 
 if TYPE_CHECKING:
     from simulated import Load
 
-    from specscope import events as ev
     from specscope.session.state import RequestRow, Target
 
-TRACED = [b.found(), b.attached("slots", "totals"), b.attached("trace", "trace"), b.tracing()]
+TRACED = [b.found(), b.attached("slots", "totals"), b.attached("trace", "trace"), b.tracing(functions=["begin"])]
 WORK = Work(0, 7, 1.0, ((15, 5), (15, 0), (15, 15), (3, 1)))
-
-
-def trace(work: Work) -> list[ev.Event]:
-    """What the probes see of a request: its prompt's end, then each cycle."""
-    cycles = [b.traced(at - b.T0, *step, slot=work.slot, method="draft-dflash") for at, step in timed(work)]
-    return [b.began(work.first_token - 0.001, slot=work.slot), *cycles]
-
-
-def timed(work: Work) -> list[tuple[float, tuple[int, int]]]:
-    return [(f.at, (f.drafted, f.accepted)) for f in work.log() if hasattr(f, "accepted") and hasattr(f, "stamp_us")]
 
 
 def one(target: Target) -> RequestRow:
@@ -42,7 +31,7 @@ def one(target: Target) -> RequestRow:
 
 @pytest.mark.parametrize("lag", [-0.05, 0.0, 0.05, 0.15], ids=lambda lag: f"polled {lag:+.2f} s")
 def test_a_begin_and_what_polling_sees_are_one_request(lag: float) -> None:
-    target = b.seen(*TRACED, *arriving((0.0, trace(WORK)), (lag, WORK.polls())))
+    target = b.seen(*TRACED, *arriving((0.0, WORK.trace()), (lag, WORK.polls())))
     row = one(target)
     assert (row.task, row.slot, row.seen_by, row.cycles) == (7, 0, "trace", 4)
     assert (row.drafted, row.accepted, row.whole) == (48, 21, True)
@@ -53,27 +42,27 @@ def test_a_begin_and_what_polling_sees_are_one_request(lag: float) -> None:
 @pytest.mark.parametrize("lag", [-0.2, -0.05, 0.05, 0.2], ids=lambda lag: f"read {lag:+.2f} s")
 def test_a_begin_and_the_log_are_one_request(lag: float) -> None:
     lines = [f for f in WORK.log() if not hasattr(f, "stamp_us")]  # without LLAMA_TRACE: no line for a cycle
-    target = b.seen(*TRACED, *arriving((max(0.0, -lag), trace(WORK)), (max(0.0, lag), lines)))
+    target = b.seen(*TRACED, *arriving((max(0.0, -lag), WORK.trace()), (max(0.0, lag), lines)))
     row = one(target)
     assert (row.task, row.seen_by, row.cycles, row.agrees) == (7, "trace", 4, True)
     assert row.generated == WORK.generated
 
 
 def test_a_begin_alone_makes_a_request_without_a_name() -> None:
-    row = one(b.seen(*TRACED, *trace(WORK)))
+    row = one(b.seen(*TRACED, *WORK.trace()))
     assert (row.task, row.cycles, row.whole, row.ended_at) == (None, 4, True, None)
     assert row.tau == 25 / 4
 
 
 def test_the_next_begin_of_a_slot_ends_the_request_before() -> None:
     again = Work(0, 8, 3.0, ((15, 2),))
-    rows = b.seen(*TRACED, *trace(WORK), *trace(again)).requests
+    rows = b.seen(*TRACED, *WORK.trace(), *again.trace()).requests
     assert [(r.cycles, r.ended_at is None) for r in rows] == [(4, False), (1, True)]
 
 
 def test_slots_have_requests_of_their_own() -> None:
     other = Work(1, 8, 1.01, ((15, 2), (15, 3)))
-    target = b.seen(*TRACED, *arriving((0.0, trace(WORK)), (0.0, trace(other))))
+    target = b.seen(*TRACED, *arriving((0.0, WORK.trace()), (0.0, other.trace())))
     assert sorted((r.slot, r.cycles) for r in target.requests) == [(0, 4), (1, 2)]
     assert [(s.slot, s.accepted) for s in target.cycles if s.slot == 1] == [(1, 2), (1, 3)]
 
@@ -81,7 +70,7 @@ def test_slots_have_requests_of_their_own() -> None:
 def test_a_begin_well_after_its_tokens_is_the_next_requests() -> None:
     # Polling saw task 7 at work for a second before a prompt ended: this must be the next request.
     seen = [b.busy(0.5), b.step(1.0, 1), b.step(1.02, 7)]
-    target = b.seen(*TRACED, *seen, b.began(1.02 + 4 * BEGIN_SLACK_S), b.traced(2.1, 15, 3))
+    target = b.seen(*TRACED, *seen, b.began(1.02 + 4 * LATE_S), b.traced(2.1, 15, 3))
     assert [(r.task, r.cycles) for r in target.requests] == [(1, None), (None, 1)]
 
 
@@ -100,20 +89,20 @@ def test_a_begin_read_after_the_next_request_was_polled_is_of_the_one_before() -
     # Three short requests in a row; the probes' lines are read 0.15 s late.
     works = [Work(0, task, 1 + 0.2 * task, ((15, task),)) for task in (1, 2, 3)]
     polls = [f for w in works for f in w.polls()]
-    rows = b.seen(*TRACED, *arriving((0.0, polls), (0.15, [f for w in works for f in trace(w)]))).requests
+    rows = b.seen(*TRACED, *arriving((0.0, polls), (0.15, [f for w in works for f in w.trace()]))).requests
     assert [(r.task, r.cycles, r.accepted) for r in rows] == [(1, 1, 1), (2, 1, 2), (3, 1, 3)]
 
 
 def test_a_begin_of_a_request_that_is_over_and_unknown_does_not_end_the_running_one() -> None:
     target = b.seen(*TRACED, b.busy(5.0, task=9), b.began(2.0), b.traced(5.5, 15, 3))
-    assert [(r.task, r.cycles, r.ended_at) for r in target.requests] == [(9, 1, None)]
+    assert [(r.task, r.cycles, r.ended_at is None) for r in target.requests] == [(9, 1, True), (None, None, False)]
 
 
 # --- the end ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_cycle_told_after_polling_saw_the_end_still_belongs_to_the_request() -> None:
-    seen = trace(WORK)
+    seen = WORK.trace()
     polls = WORK.polls()
     target = b.seen(*TRACED, *arriving((0.0, seen[:-2]), (0.0, polls)), *seen[-2:])
     row = one(target)
@@ -122,14 +111,14 @@ def test_a_cycle_told_after_polling_saw_the_end_still_belongs_to_the_request() -
 
 
 def test_a_cycle_after_the_end_is_of_the_next_request() -> None:
-    target = b.seen(*TRACED, *arriving((0.0, trace(WORK)), (0.0, WORK.polls())), b.traced(WORK.ends + 1.0, 15, 9))
+    target = b.seen(*TRACED, *arriving((0.0, WORK.trace()), (0.0, WORK.polls())), b.traced(WORK.ends + 1.0, 15, 9))
     assert [(r.task, r.cycles) for r in target.requests] == [(7, 4), (None, 1)]
 
 
 @given(st.data())
 def test_each_request_has_its_cycles_whichever_is_read_first(data: st.DataObject) -> None:
     load: Load = data.draw(loads(ONLY_CYCLES, slots=2))
-    seen = sorted([f for w in load.work for f in trace(w)], key=lambda f: f.at)
+    seen = sorted([f for w in load.work for f in w.trace()], key=lambda f: f.at)
     polls = sorted([f for w in load.work for f in w.polls()], key=lambda f: f.at)
     late = data.draw(st.tuples(st.floats(0.0, 0.1), st.floats(0.0, 0.1)))
     target = b.seen(*TRACED, *arriving((late[0], seen), (late[1], polls)))
@@ -144,7 +133,7 @@ def test_each_request_has_its_cycles_whichever_is_read_first(data: st.DataObject
 @given(st.data())
 def test_however_late_either_is_no_cycle_is_lost_or_told_twice(data: st.DataObject) -> None:
     load: Load = data.draw(loads(ONLY_CYCLES, slots=2))
-    seen = sorted([f for w in load.work for f in trace(w)], key=lambda f: f.at)
+    seen = sorted([f for w in load.work for f in w.trace()], key=lambda f: f.at)
     polls = sorted([f for w in load.work for f in w.polls()], key=lambda f: f.at)
     facts = data.draw(interleaved(seen, polls))
     assert (b.seen(*TRACED, *facts).totals.cycles or 0) == load.truth().cycles
@@ -157,7 +146,7 @@ def test_a_dropped_draft_was_drafted_and_is_no_cycle() -> None:
     # Cancelled between draft and verification: the server's counter has 15 drafted tokens more.
     facts = [
         b.counters(0.5, 0, 0, 0),
-        *trace(WORK),
+        *WORK.trace(),
         b.dropped(1.3, 15),
         b.idle(1.4, task=7),
         b.counters(2.0, 4, 63, 21),
@@ -193,7 +182,7 @@ def test_cycles_by_the_method_that_drafted_them_in_the_order_of_asking() -> None
 
 
 def test_a_restart_forgets_everything_that_was_traced() -> None:
-    before = [b.started("1"), *trace(WORK), b.turn(1.2), b.copies(1.3, [("target", 40, 99)], turns=9)]
+    before = [b.started("1"), *WORK.trace(), b.turn(1.2), b.copies(1.3, [("target", 40, 99)], turns=9)]
     target = b.seen(*TRACED, *before, b.stalls(1.4, 0.5, 0.2), b.started("2", at=2.0))
     assert (target.totals.cycles, target.by_method, target.copies) == (None, (), ())
     assert (target.anatomy, target.stalls, target.trace) == (None, None, None)
@@ -203,7 +192,7 @@ def test_a_restart_forgets_everything_that_was_traced() -> None:
 
 
 def test_a_reset_counts_anew_and_goes_on_tracing() -> None:
-    fold = b.fold(*TRACED, *trace(WORK), b.turn(1.2), b.stalls(1.4, 0.5, 0.2))
+    fold = b.fold(*TRACED, *WORK.trace(), b.turn(1.2), b.stalls(1.4, 0.5, 0.2))
     fold.reset()
     (target,) = fold.view().targets
     assert (target.totals.cycles, target.by_method, target.anatomy, target.stalls) == (None, (), None, None)
