@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from specscope import __version__
 from specscope import events as ev
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import diagnose
 from specscope.recording import Recorder, Recording
 from specscope.session.fold import Fold
 from specscope.settings import Settings

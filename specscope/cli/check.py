@@ -15,7 +15,7 @@ from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.findings.rule import SEVERITIES
 from specscope.recording import Recording
-from specscope.reports.snapshot import SCHEMA_VERSION, encode, finding_json
+from specscope.reports.snapshot import SCHEMA_VERSION, collecting_json, encode, finding_json
 from specscope.reports.text import findings_markdown, findings_text
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ def run(args: Namespace) -> int:
         pump = played(target, settings, args.label, runs)
     else:
         pump = asyncio.run(_watch(args, target, settings, runs))
-    diagnosis = pump.diagnosis()
+    diagnosis = pump.diagnosis(final=True)
     if args.json:
         found = {
             "schema_version": SCHEMA_VERSION,
             "tool_version": __version__,
             "fail_on": args.fail_on,
             "findings": [finding_json(f) for f in diagnosis.findings],
-            "collecting": [{"code": r.code, "name": r.name, "needs": n} for r, _, n in diagnosis.collecting],
+            "collecting": [collecting_json(o) for o in diagnosis.rules("collecting")],
         }
         sys.stdout.write(encode(found) + "\n")
     elif args.markdown:
@@ -55,6 +55,7 @@ def run(args: Namespace) -> int:
 
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, runs: Runs) -> Pump:
     async with watching(target, settings, runs=runs) as pump:
+        pump.look_along()
         mark(pump, args.label)
         await sleep_or_signal(args.seconds)
     return pump

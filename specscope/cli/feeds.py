@@ -33,7 +33,11 @@ class _PumpedFeed:
 
     def findings(self) -> tuple[Finding, ...]:
         """What the rules find in the state last asked for."""
-        return self.pump.diagnosis(self._shown).findings
+        return self.pump.diagnosis(self._shown, final=self._ended()).findings
+
+    def _ended(self) -> bool:
+        """Whether no fact will follow."""
+        return False
 
     def reset(self) -> None:
         """Start all counts anew."""
@@ -78,6 +82,9 @@ class ReplayFeed(_PumpedFeed):
     def speed(self) -> float:
         """How many recorded seconds pass in one."""
         return self._source.speed
+
+    def _ended(self) -> bool:
+        return self._source.done
 
     @property
     def at_end(self) -> bool:

@@ -2,39 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.cli.runs import Runs
 from specscope.events import Marked, SourceLost
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import EVERY_S, Engine
 from specscope.session.fold import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from specscope.events import Event
-    from specscope.findings.registry import Diagnosis
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.recording import Recorder, Recording
     from specscope.session.state import Session
     from specscope.settings import Settings
     from specscope.sources.source import Clock
 
+LOOKS: Final = 50
+"""Without a screen the rules look at intervals of the time seen so far, divided by this: 260 looks in an hour, which
+take a second, and 50 in the first 50 s."""
+
 
 class Pump:
-    """Takes every fact once.
+    """Takes every fact once. All views of a watch share it, and so the findings.
 
     Args:
         settings: for the findings' profiles.
         clock: the watch's clock; None in a replay, whose present is the last fact's time.
         recorder: also writes each fact down.
         runs: recorded ones to compare the servers with.
+        against: the last state of a recording that the rules compare with.
     """
 
     def __init__(
-        self, settings: Settings, clock: Clock | None, recorder: Recorder | None = None, runs: Runs | None = None
+        self,
+        settings: Settings,
+        clock: Clock | None,
+        recorder: Recorder | None = None,
+        *,
+        runs: Runs | None = None,
+        against: Session | None = None,
     ) -> None:
         self.fold = Fold()
-        self._settings = settings
+        self._engine = Engine(settings, against)
         self._clock = clock
         self._recorder = recorder
         self.runs = runs if runs is not None else Runs()
@@ -58,19 +69,42 @@ class Pump:
         self.runs.give(self.fold)
         return self.fold.view(self._clock.now() if self._clock is not None else None)
 
-    def diagnosis(self, session: Session | None = None) -> Diagnosis:
-        """What the rules say of the state now, or of a view of it taken just before."""
-        return diagnose(session if session is not None else self.session(), self._settings)
+    def diagnosis(self, session: Session | None = None, *, final: bool = False) -> Diagnosis:
+        """What the rules say of the state now, or of a view of it taken just before.
+
+        Args:
+            session: the view; None takes one.
+            final: no fact will follow: what is seen now need not last to be told.
+        """
+        return self._engine.look(session if session is not None else self.session(), final=final)
+
+    def look_along(self) -> None:
+        """Let the rules look as facts come: for commands without a screen, which asks them as it paints."""
+        self.listeners.append(self._look)
+
+    def _look(self, event: Event) -> None:
+        looked_at, began = self._engine.looked_at, self.fold.started_at
+        if looked_at is None or began is None or event.at - looked_at >= max(EVERY_S, (event.at - began) / LOOKS):
+            self.diagnosis()
 
 
-def played(recording: Recording, settings: Settings, label: str | None = None, runs: Runs | None = None) -> Pump:
-    """A pump that has taken in a whole recording; ``label`` names what the server does from its start on.
+def played(
+    recording: Recording,
+    settings: Settings,
+    label: str | None = None,
+    runs: Runs | None = None,
+    against: Session | None = None,
+) -> Pump:
+    """A pump that has taken in a whole recording, while the rules looked.
+
+    ``label`` names what the server does from its start on.
 
     Raises:
         RecordingError: the file cannot be read to its end.
         CommandError: a run is of another model.
     """
-    pump = Pump(settings, None, runs=runs)
+    pump = Pump(settings, None, runs=runs, against=against)
+    pump.look_along()
     if label:
         pump.emit(Marked(at=recording.header.started, label=label))
     for event in recording.events():

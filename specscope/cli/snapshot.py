@@ -37,6 +37,7 @@ def run(args: Namespace) -> int:
 
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, runs: Runs) -> int:
     async with watching(target, settings, runs=runs) as pump:
+        pump.look_along()
         mark(pump, args.label)
         await sleep_or_signal(args.seconds)
     show(pump, as_json=args.json)
@@ -45,7 +46,7 @@ async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, 
 
 def show(pump: Pump, *, as_json: bool) -> None:
     """Write the state to stdout."""
-    session, diagnosis = pump.session(), pump.diagnosis()
+    session, diagnosis = pump.session(), pump.diagnosis(final=True)
     if as_json:
         first = session.targets[0].id if session.targets else "t0"
         sys.stdout.write(encode(snapshot(session, diagnosis, first)) + "\n")

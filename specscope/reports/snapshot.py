@@ -24,7 +24,7 @@ from specscope.reports.stacks import stacks_json
 
 if TYPE_CHECKING:
     from specscope.events import ModelRead
-    from specscope.findings.registry import Diagnosis
+    from specscope.findings.diagnosis import Diagnosis, Outcome
     from specscope.findings.rule import Finding
     from specscope.session.state import Referee, RequestRow, Session, SourceView, Target
 
@@ -42,7 +42,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
     target = next((t for t in session.targets if t.id == target_id), None)
     if target is None:
         raise KeyError(target_id)
-    findings = [f for f in diagnosis.findings if f.subject.split("/")[0] == target.id]
+    of_target = diagnosis.of(target.id)
     return {
         "schema_version": SCHEMA_VERSION,
         "tool_version": __version__,
@@ -61,10 +61,8 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "memory_map": memory_map_json(target),
         "memory": memory_json(target),
         "sampling": _sampling(target),
-        "findings": [finding_json(f) for f in findings],
-        "collecting": [
-            {"code": r.code, "name": r.name, "needs": n} for r, t, n in diagnosis.collecting if t == target.id
-        ],
+        "findings": [finding_json(f) for f in of_target.findings],
+        "collecting": [collecting_json(o) for o in of_target.rules("collecting")],
         "regimes": regimes_json(target),
         "prefill": prefill_json(target.prefill),
         "marks": [{"at": at, "label": label} for at, label in session.marks],
@@ -229,7 +227,14 @@ def finding_json(finding: Finding) -> Json:
         "advice": finding.advice,
         "link": finding.link or None,
         "cost_ms": finding.cost_ms,
+        "cost_tok_per_s": finding.cost_tok_per_s,
+        "since": finding.since,
     }
+
+
+def collecting_json(outcome: Outcome) -> Json:
+    """A rule that waits, and for what."""
+    return {"code": outcome.rule.code, "name": outcome.rule.name, "needs": outcome.says}
 
 
 def _sources(sources: tuple[SourceView, ...]) -> list[Json]:

@@ -8,7 +8,7 @@ from specscope.reports.gpu_text import gpu_lines
 from specscope.session.economics.words import evidence_of, factor, kinds, told_of
 
 if TYPE_CHECKING:
-    from specscope.findings.registry import Diagnosis
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.findings.rule import Finding, Rule
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Regime
@@ -177,7 +177,7 @@ def findings_text(diagnosis: Diagnosis) -> str:
     blocks = [_finding(f) for f in diagnosis.findings]
     if not blocks:
         blocks = ["no findings"]
-    blocks += [f"collecting: {rule.code} {rule.name} needs {needs}" for rule, _, needs in diagnosis.collecting]
+    blocks += [f"collecting: {o.rule.code} {o.rule.name} needs {o.says}" for o in diagnosis.rules("collecting")]
     return "\n".join(blocks)
 
 

@@ -39,6 +39,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         last_fact_at=fold.last_fact_at,
         epoch=fold.number,
         restarts=tuple(fold.restarts),
+        resets=fold.resets,
         tier=_tier(fold),
         cycle_evidence=cycle_evidence,
         evidence=totals.evidence,

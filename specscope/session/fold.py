@@ -23,7 +23,7 @@ class Fold:
         self.machine = MachineFold()
         self._marks: list[tuple[float, str]] = []
         self._cost = OwnCost()
-        self._started_at: float | None = None
+        self.started_at: float | None = None
         self._at = 0.0
         self._ended = False
         self._facts = 0
@@ -32,8 +32,8 @@ class Fold:
         """Fold one fact in."""
         self._facts += 1
         self._at = max(self._at, event.at)
-        if self._started_at is None:
-            self._started_at = event.at
+        if self.started_at is None:
+            self.started_at = event.at
         target = self.targets.get(event.target)
         if target is None:
             if event.target == ev.MACHINE:
@@ -66,7 +66,7 @@ class Fold:
         at = self._at if now is None else now
         return Session(
             at=at,
-            started_at=self._started_at if self._started_at is not None else at,
+            started_at=self.started_at if self.started_at is not None else at,
             targets=tuple(
                 derive_target(t, self.machine) for t in self.targets.values() if t.url or t.sources or t.last_fact_at
             ),

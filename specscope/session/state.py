@@ -256,7 +256,13 @@ class PollView:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Target:
-    """One watched server. ``by_method``: where a trace or the log's statistics tell its drafting methods apart."""
+    """One watched server.
+
+    Attributes:
+        epoch: which life of the server this is, from 1; ``restarts``: when the later ones began.
+        resets: how often the user let the counts start anew.
+        by_method: where a trace or the log's statistics tell its drafting methods apart.
+    """
 
     id: str
     url: str | None = None
@@ -268,6 +274,7 @@ class Target:
     last_fact_at: float | None = None
     epoch: int = 1
     restarts: tuple[float, ...] = ()
+    resets: int = 0
     tier: Tier = "none"
     cycle_evidence: Evidence = "unknown"
     evidence: Evidence = "unknown"

@@ -73,6 +73,7 @@ class TargetFold:
     last_fact_at: float | None = None
     number: int = 1
     restarts: list[float] = field(default_factory=list[float])
+    resets: int = 0
     epoch: Epoch = field(default_factory=Epoch)
     tokens: dict[str, str] = field(default_factory=dict[str, str])
     sources: dict[str, SourceView] = field(default_factory=dict[str, SourceView])
@@ -132,6 +133,7 @@ class TargetFold:
     def reset(self) -> None:
         """Forget all counts on the user's wish; slots and what the log said stay known."""
         old = self.epoch
+        self.resets += 1
         self._begin(Epoch(said=old.said, buffers=old.buffers))
         self.epoch.slots.slots = old.slots.slots
         self.epoch.slots.last_params = old.slots.last_params

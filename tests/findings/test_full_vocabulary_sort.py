@@ -57,6 +57,13 @@ def test_the_same_parameters_where_sorting_is_cheap() -> None:
     assert look(RULE, TARGET, GPU, WIDE, *QUICK) == ()
 
 
+def test_once_raised_it_stays_until_sorting_is_well_below() -> None:
+    between = turns(17_000, 7_700)  # 22 ns an entry
+    assert found(RULE, TARGET, GPU, WIDE, *between, raised=["t0"])
+    assert look(RULE, TARGET, GPU, WIDE, *between) == ()
+    assert look(RULE, TARGET, GPU, WIDE, *turns(15_000, 6_500), raised=["t0"]) == ()
+
+
 def test_parameters_alone_are_information() -> None:
     finding = static(WIDE)
     assert evidence(finding) == {

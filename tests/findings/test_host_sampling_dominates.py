@@ -61,6 +61,11 @@ def test_just_above() -> None:
     assert found(RULE, GPU, *turns(7_400)).severity == "warning"
 
 
+def test_once_raised_it_stays_until_it_is_well_below() -> None:
+    assert found(RULE, GPU, *turns(5_600), raised=["t0"])
+    assert look(RULE, GPU, *turns(5_600)) == look(RULE, GPU, *turns(5_400), raised=["t0"]) == ()
+
+
 @pytest.mark.parametrize(
     "facts",
     [

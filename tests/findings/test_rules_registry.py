@@ -9,9 +9,11 @@ import sys
 
 import builders as b
 import pytest
+from judged import case, look
 
 import specscope.findings as package
-from specscope.findings.registry import RULES, diagnose, explanation, rule_by
+from specscope.findings.engine import Engine, diagnose
+from specscope.findings.registry import RULES, explanation, rule_by
 from specscope.findings.rule import SEVERITIES, Collecting, Rule
 from specscope.session.fold import Fold
 from specscope.settings import Profile, Settings
@@ -92,8 +94,7 @@ def test_a_rule_explains_itself_in_four_sections(rule: Rule) -> None:
 
 @EACH
 def test_a_rule_finds_nothing_where_nothing_was_seen(rule: Rule) -> None:
-    (target,) = b.fold(b.found()).view().targets
-    assert rule.look(target, Profile()) == ()
+    assert look(rule) == ()
 
 
 @EACH
@@ -108,14 +109,22 @@ def test_there_is_no_rule_of_another_name() -> None:
 
 @EACH
 def test_a_rule_finds_nothing_on_a_healthy_server(rule: Rule) -> None:
-    (target,) = b.fold(*HEALTHY).view().targets
-    assert target.evidence == "exact"
-    assert rule.look(target, Profile(sampling={"min_p": 0.0})) == ()
+    healthy = case(*HEALTHY, profile=Profile(sampling={"min_p": 0.0}))
+    assert healthy.target.evidence == "exact"
+    assert rule.look(healthy) == ()
 
 
 @pytest.mark.parametrize("cut", range(len(HEALTHY)))
 def test_a_healthy_server_is_healthy_from_its_first_fact_on(cut: int) -> None:
     assert diagnosed(*HEALTHY[:cut]).findings == ()
+
+
+def test_a_healthy_server_stays_healthy_while_the_rules_look_along() -> None:
+    fold, engine = Fold(), Engine(Settings())
+    for fact in HEALTHY:
+        fold.apply(fact)
+        assert engine.look(fold.view()).findings == ()
+    assert engine.look(fold.view(), final=True).rules("failed") == ()
 
 
 # --- all of them -----------------------------------------------------------------------------------------------------
@@ -137,19 +146,9 @@ def test_every_finding_shows_figures_and_names_what_to_change() -> None:
         assert finding.link.startswith("https://")
 
 
-def test_what_costs_most_comes_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    def costly(cost_ms: float | None, code: str) -> Rule:
-        rule = Rule(code, code.lower(), "info", lambda t, _: (rule.found(t, "x", (("a", "b"),), "y", cost_ms=cost_ms),))
-        return rule
-
-    rules = (costly(None, "SPC101"), costly(1.5, "SPC102"), costly(12.0, "SPC103"), costly(None, "SPC104"))
-    monkeypatch.setattr("specscope.findings.registry.RULES", rules)
-    assert [f.code for f in diagnosed(b.found()).findings] == ["SPC103", "SPC102", "SPC101", "SPC104"]
-
-
 def test_a_rule_that_waits_is_listed_with_what_it_waits_for() -> None:
-    waiting = diagnosed(b.found(), b.process("-md d.gguf"), b.model(sampling={"min_p": 0.0})).collecting
-    assert [(r.code, target, needs) for r, target, needs in waiting] == [
+    said = diagnosed(b.found(), b.process("-md d.gguf"), b.model(sampling={"min_p": 0.0}))
+    assert [(o.rule.code, o.target, o.says) for o in said.rules("collecting")] == [
         ("SPC101", "t0", "a look at /slots"),
         ("SPC201", "t0", "/props or a request on /slots"),
     ]
@@ -175,11 +174,13 @@ def test_every_server_is_looked_at() -> None:
     for fact in ILL:
         values = {name: getattr(fact, name) for name in fact.__struct_fields__}
         fold.apply(type(fact)(**values | {"target": "t1"}))
-    findings = diagnose(fold.view(), Settings()).findings
-    assert {f.subject for f in findings} == {"t0", "t1"}
-    assert len(findings) == 8
+    both = diagnose(fold.view(), Settings())
+    assert {f.subject for f in both.findings} == {"t0", "t1"}
+    assert len(both.findings) == 8
+    assert {(f.target, f.subject) for f in both.of("t1").findings} == {("t1", "t1")}
+    assert {o.target for o in both.of("t1").outcomes} == {"t1"}
 
 
 def test_without_a_server_there_is_nothing_to_find() -> None:
     nothing = diagnose(Fold().view(), Settings())
-    assert (nothing.findings, nothing.collecting) == ((), ())
+    assert (nothing.findings, nothing.outcomes) == ((), ())

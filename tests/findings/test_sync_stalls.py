@@ -54,6 +54,11 @@ def test_what_is_normal_is_no_finding(idle: float) -> None:
     assert look(RULE, GPU, *bursts(idle)) == ()
 
 
+def test_once_raised_it_stays_until_it_is_well_below() -> None:
+    assert found(RULE, GPU, *bursts(0.46), raised=["t0"])
+    assert look(RULE, GPU, *bursts(0.44), raised=["t0"]) == ()
+
+
 def test_bursts_count_together() -> None:
     assert look(RULE, GPU, *bursts(0.4), b.stalls(40.0, 0.1, 0.7, span_s=0.5)) == ()
     assert found(RULE, GPU, *bursts(0.4), *[b.stalls(40.0 + i, 0.1, 0.8, span_s=0.5) for i in range(3)])

@@ -11,7 +11,8 @@ from methods_bench import DRAFTER, Server
 from simulated import Load, Work
 
 from specscope import events as ev
-from specscope.findings.registry import RULES, diagnose
+from specscope.findings.engine import diagnose
+from specscope.findings.registry import RULES
 from specscope.reports.text import MARKS, findings_markdown, findings_text, referee_sentence, rule_line, summary
 from specscope.session.fold import Fold
 from specscope.settings import Settings

@@ -8,7 +8,7 @@ import pytest
 from economics_bench import Bench, stepped
 from methods_bench import DRAFTER, TABLE, Server
 
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import diagnose
 from specscope.reports.snapshot import snapshot
 from specscope.session.economics.recorded import recorded_run
 from specscope.settings import Settings

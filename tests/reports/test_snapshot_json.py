@@ -12,7 +12,7 @@ from simulated import Load, Work
 
 from specscope import __version__
 from specscope import events as ev
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import diagnose
 from specscope.reports.snapshot import SCHEMA_VERSION, encode, snapshot
 from specscope.session.fold import Fold
 from specscope.settings import Settings
@@ -51,7 +51,7 @@ accepted_tokens tau stop seen_whole agrees seen_by
 ANATOMY = """
 draft submit verify features sampling copies sync other whole turns cycles evidence basis draft_sampling
 """
-FINDING = "code name severity subject summary evidence advice link cost_ms"
+FINDING = "code name severity subject summary evidence advice link cost_ms cost_tok_per_s since"
 MODEL = "path name arch file_bytes tensor_types n_vocab n_embd n_layer n_ctx_train block_size"
 
 LOAD = Load((Work(0, 1, 1.0, ((15, 5), (15, 0), (3, 3)), prompt=37), Work(1, 2, 1.1, ((15, 2),))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from replayed import replayed
 
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import diagnose
 from specscope.settings import Settings
 
 

@@ -16,16 +16,14 @@ above 11 ns. Untraced, the parameters alone are reported, as information.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.rule import Case, Finding, Seen
     from specscope.session.state import Target
     from specscope.session.turn_state import Anatomy
-    from specscope.settings import Profile
 
 MIN_TURNS: Final = 50
 """Turns before the mean is judged: single ones vary by a few tens of percent, the mean of 50 by a few."""
@@ -40,28 +38,32 @@ LEAST_WAIT: Final = 0.05
 """A device that verifies takes more of the turn than this (half of it on an H200). With less, the waiting was not
 seen apart: builds that do not wait on their own do so within the first sampling."""
 
+LESS_NS: Final = 20.0
+"""Below it, a raised finding is cleared: the geometric mean of what is usual and what is sorting."""
+
 TOLERANCE: Final = 1e-6
 """The server widens float32 to double."""
 
 ADVICE: Final = "set --top-k 40 (or what the model card names) or --min-p above 0, on the server or in the requests"
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     if not _unnarrowed(target) or target.backend_path.target == "device":
         return ()
     measured = _measured(target)
     if measured is None:
-        return _by_parameters(target)
+        return _by_parameters(case)
     if isinstance(measured, Collecting):
         return measured
     each_ms, tokens, vocabulary = measured
     each_ns = each_ms * 1e6 / vocabulary
-    if each_ns < SORTING_NS:
+    if not case.holds(each_ns, raise_at=SORTING_NS, clear_at=LESS_NS):
         return ()
     return (
         RULE.found(
-            target,
+            case,
             f"sampling works on all {vocabulary:,} tokens of the vocabulary at each verified position",
             (
                 ("sampling", _parameters(target)),
@@ -102,18 +104,24 @@ def _hides_waiting(anatomy: Anatomy) -> bool:
     return bool(anatomy.asynchronous) and (anatomy.parts.wait_ms or 0.0) < LEAST_WAIT * anatomy.parts.whole_ms
 
 
-def _by_parameters(target: Target) -> tuple[Finding, ...]:
+def _by_parameters(case: Case) -> tuple[Finding, ...]:
     """Untraced. Greedy requests and a top_p of 1 sort nothing."""
+    target = case.target
     temperature, top_p = _number(target, "temperature"), _number(target, "top_p")
     if (temperature is not None and temperature <= 0) or (top_p is not None and top_p >= 1):
         return ()
-    finding = RULE.found(
-        target,
-        "top_k 0 and min_p 0 leave the whole vocabulary to sort at each verified position",
-        (("sampling", _parameters(target)), ("cost", "not measured here; a trace shows it (--trace auto, as root)")),
-        ADVICE,
+    return (
+        RULE.found(
+            case,
+            "top_k 0 and min_p 0 leave the whole vocabulary to sort at each verified position",
+            (
+                ("sampling", _parameters(target)),
+                ("cost", "not measured here; a trace shows it (--trace auto, as root)"),
+            ),
+            ADVICE,
+            severity="info",
+        ),
     )
-    return (replace(finding, severity="info"),)
 
 
 def _parameters(target: Target) -> str:

@@ -23,15 +23,15 @@ from specscope.findings.rule import Rule
 from specscope.session.backend_path import DRAFT_ON_HOST
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Collecting, Finding
+    from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
-    from specscope.settings import Profile
 
 NOT_MEASURED: Final = "not measured here"
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     types = target.config.types
     if types is not None and not any(t.startswith("draft-") for t in types):
         return ()
@@ -51,10 +51,11 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
     evidence.append(("cost", _cost(target)))
     return (
         RULE.found(
-            target,
+            case,
             "draft tokens are selected on the host",
             tuple(evidence),
             "drop --no-spec-draft-backend-sampling, compare ms per cycle, keep what is faster",
+            settled=evidence[0][0] != "copies",
         ),
     )
 

@@ -20,10 +20,9 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
     from specscope.session.turn_state import Anatomy
-    from specscope.settings import Profile
 
 MIN_TURNS: Final = 50
 """Turns before the mean is judged: single ones vary by a few tens of percent, the mean of 50 by a few."""
@@ -34,6 +33,9 @@ NORMAL: Final = 0.31
 TOO_MUCH: Final = 0.45
 """Half as much again as is normal."""
 
+LESS: Final = 0.38
+"""Midway between the two: below it, a raised finding is cleared."""
+
 LEAST_WAIT: Final = 0.05
 """A device that verifies takes more of the turn than this (half of it on an H200). With less, the waiting was not
 seen apart: builds that do not wait on their own do so within the first sampling."""
@@ -41,8 +43,9 @@ seen apart: builds that do not wait on their own do so within the first sampling
 SHOWN: Final = ("top_k", "top_p", "min_p", "repeat_penalty", "presence_penalty", "frequency_penalty")
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     anatomy = target.anatomy
     if anatomy is None or anatomy.evidence == "estimated" or not anatomy.asynchronous:
         return ()
@@ -51,15 +54,15 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
         return Collecting("probes on the sampler (--trace auto)")
     if anatomy.turns < MIN_TURNS:
         return Collecting(f"{MIN_TURNS} traced turns ({anatomy.turns} so far)")
-    if parts.sampling_ms < TOO_MUCH * parts.whole_ms:
+    share = parts.sampling_ms / parts.whole_ms
+    if not case.holds(share, raise_at=TOO_MUCH, clear_at=LESS):
         return ()
     if parts.wait_ms < LEAST_WAIT * parts.whole_ms:
         return Collecting("a build whose waiting can be told from its sampling")
-    share = parts.sampling_ms / parts.whole_ms
     usual = NORMAL / (1 - NORMAL) * (parts.whole_ms - parts.sampling_ms)
     return (
         RULE.found(
-            target,
+            case,
             f"sampling on the host takes {share:.0%} of each turn; the device waits meanwhile",
             (
                 ("host sampling", f"{parts.sampling_ms:.1f} of {parts.whole_ms:.1f} ms a turn ({share:.0%})"),

@@ -21,9 +21,8 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
-    from specscope.settings import Profile
 
 MIN_BURSTS: Final = 3
 """One burst may fall on the end of a request; half a second of three holds dozens of cycles."""
@@ -31,25 +30,29 @@ MIN_BURSTS: Final = 3
 IDLE: Final = 0.5
 """The device waits for longer than it works."""
 
+LESS_IDLE: Final = 0.45
+"""Below it, a raised finding is cleared: midway to the 40 % that is normal in a burst."""
+
 MOST: Final = 3
 """Of the host's parts so many are named."""
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     stalls, trace = target.stalls, target.trace
     if trace is None or not trace.asynchronous or trace.burst_s is None:
         return ()
     bursts = len(stalls.bursts) if stalls is not None else 0
     if stalls is None or bursts < MIN_BURSTS:
         return Collecting(f"{MIN_BURSTS} bursts in which the server decodes ({bursts} so far)")
-    if stalls.idle < IDLE:
+    if not case.holds(stalls.idle, raise_at=IDLE, clear_at=LESS_IDLE):
         return ()
     whole_ms = target.anatomy.parts.whole_ms if target.anatomy is not None and target.anatomy.turns else None
     seconds = sum(b.span_s for b in stalls.bursts)
     return (
         RULE.found(
-            target,
+            case,
             f"the device is idle {stalls.idle:.0%} of the time: the host has no work ready for it",
             (
                 ("device idle", f"{stalls.idle:.0%} of {seconds:.1f} s in {bursts} bursts"),

@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
-    from specscope.settings import Profile
 
 TOLERANCE: Final = 1e-6
 """The server widens float32 to double: 0.05 is printed as 0.05000000074505806."""
@@ -30,9 +29,10 @@ SERVER_DEFAULT: Final = 0.05
 """llama-server's own min_p (common/common.h), taken where /props was not read: any other value was set by somebody."""
 
 
-def look(target: Target, profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
-    recommended = _recommended(target, profile)
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
+    recommended = _recommended(case)
     if recommended is None:
         return ()
     wanted, by = recommended
@@ -46,7 +46,7 @@ def look(target: Target, profile: Profile) -> tuple[Finding, ...] | Collecting:
         return ()
     return (
         RULE.found(
-            target,
+            case,
             f"min_p {effective:.3g} is in force by default; {by} says {wanted:g}",
             (
                 ("effective min_p", f"{effective:.4g} ({_seen_in(target)})"),
@@ -58,11 +58,11 @@ def look(target: Target, profile: Profile) -> tuple[Finding, ...] | Collecting:
     )
 
 
-def _recommended(target: Target, profile: Profile) -> tuple[float, str] | None:
+def _recommended(case: Case) -> tuple[float, str] | None:
     """The recommended value and who recommends it; the user's profile goes before the model file."""
-    if "min_p" in profile.sampling:
-        return profile.sampling["min_p"], profile.source
-    model = target.models.get("target")
+    if "min_p" in case.profile.sampling:
+        return case.profile.sampling["min_p"], case.profile.source
+    model = case.target.models.get("target")
     in_file = model.sampling.get("min_p") if model is not None else None
     return (float(in_file), "the GGUF's general.sampling.min_p") if isinstance(in_file, (int, float)) else None
 

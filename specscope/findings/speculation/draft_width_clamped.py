@@ -19,13 +19,12 @@ from typing import TYPE_CHECKING
 from specscope.findings.rule import Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Collecting, Finding
-    from specscope.session.state import Target
-    from specscope.settings import Profile
+    from specscope.findings.rule import Case, Seen
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     config = target.config
     requested, effective = config.n_max_requested, config.n_max_effective
     if not config.types or requested is None or effective is None or requested <= effective:
@@ -40,10 +39,11 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
         evidence.append(("widest draft seen", str(target.totals.width_max)))
     return (
         RULE.found(
-            target,
+            case,
             f"draft width {requested} is clamped to {effective}",
             tuple(evidence),
             f"set --spec-draft-n-max {effective}; values above it change nothing",
+            settled=True,
         ),
     )
 

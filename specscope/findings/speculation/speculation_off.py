@@ -20,15 +20,15 @@ from typing import TYPE_CHECKING
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
-    from specscope.settings import Profile
 
 LINK = "https://github.com/ggml-org/llama.cpp/issues/25345"
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     drafter = _drafter(target)
     if drafter is None:
         return ()
@@ -41,7 +41,7 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
     size = f"{model.file_bytes / 2**20:,.0f} MiB file" if model is not None and model.file_bytes else "size unknown"
     return (
         RULE.found(
-            target,
+            case,
             "a draft model is loaded, but speculation is off",
             (
                 ("draft model", f"{drafter} ({size})"),
@@ -53,6 +53,7 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
             ),
             _advice(target),
             link=LINK,
+            settled=True,
         ),
     )
 

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING
 from specscope.findings.rule import Rule
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Collecting, Finding
-    from specscope.session.state import Target
-    from specscope.settings import Profile
+    from specscope.findings.rule import Case, Seen
 
 
-def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
-    """Judge one target."""
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    target = case.target
     evidence: list[tuple[str, str]] = []
     flags = target.flags
     if flags is not None and flags.spec_synth_rates:
@@ -36,10 +35,11 @@ def look(target: Target, _profile: Profile) -> tuple[Finding, ...] | Collecting:
         return ()
     return (
         RULE.found(
-            target,
+            case,
             "SYNTHETIC acceptance: drafts are accepted by chance, the output is not valid",
             tuple(evidence),
             "remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
+            settled=True,
         ),
     )
 

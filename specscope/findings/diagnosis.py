@@ -1,0 +1,76 @@
+"""What all rules say together: findings, the costliest first, and how each rule fares."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from specscope.findings.rule import SEVERITIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from specscope.findings.rule import Finding, Rule
+    from specscope.session.state import Session, Target
+
+State: TypeAlias = Literal["found", "collecting", "failed", "nothing"]
+"""How a rule fares: it has raised something, it waits for facts, it broke, or it looked and found nothing."""
+
+_LEAST_MS: Final = 1e-6
+"""For a loss in tokens per second without a known cycle time: below every loss in ms, above no known loss."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of one rule's look at one server.
+
+    Attributes:
+        target: the server's id.
+        says: what a waiting rule needs, or how a failed one failed; else empty.
+    """
+
+    rule: Rule
+    target: str
+    state: State
+    says: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """What all rules say of all servers, in the order in which both are shown."""
+
+    findings: tuple[Finding, ...] = ()
+    outcomes: tuple[Outcome, ...] = ()
+
+    def of(self, target: str) -> Diagnosis:
+        """What they say of one server."""
+        return Diagnosis(
+            tuple(f for f in self.findings if f.target == target),
+            tuple(o for o in self.outcomes if o.target == target),
+        )
+
+    def rules(self, state: State) -> tuple[Outcome, ...]:
+        """The rules that fare so."""
+        return tuple(o for o in self.outcomes if o.state == state)
+
+
+def ranked(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
+    """What costs most comes first, then the most severe, then by code."""
+    targets = {t.id: t for t in session.targets}
+    return tuple(
+        sorted(findings, key=lambda f: (-_loss_ms(f, targets), -SEVERITIES.index(f.severity), f.code, f.subject))
+    )
+
+
+def _loss_ms(finding: Finding, targets: Mapping[str, Target]) -> float:
+    """What a finding costs per cycle; a loss in tokens per second is the share of the cycle that it stands for."""
+    if finding.cost_ms is not None:
+        return finding.cost_ms
+    lost = finding.cost_tok_per_s
+    if lost is None or lost <= 0:
+        return 0.0
+    target = targets.get(finding.target)
+    rates = target.rates if target is not None else None
+    if rates is None or rates.cycle_ms is None or rates.tok_s is None:
+        return _LEAST_MS
+    return rates.cycle_ms * lost / (rates.tok_s + lost)
