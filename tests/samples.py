@@ -182,6 +182,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         nextn_layers=1,
         tensor_types={"Q4_0": 40, "F32": 12},
         sampling={"min_p": 0.0},
+        base_models=["https://huggingface.co/m/m"],
         has_markov_head=False,
         hparams={"block_count": 5, "attention.head_count_kv": [8, 8, 0, 8, 8], "rope.freq_base": 1e6},
         input_bytes=1 << 27,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.catalogue import load_cards
 from specscope.cli.runs import Runs
 from specscope.events import Marked, SourceLost
 from specscope.findings.engine import EVERY_S, Engine
 from specscope.session.fold import Fold
+from specscope.session.provenance.recommend import Advice
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +30,7 @@ class Pump:
     """Takes every fact once. All views of a watch share it, and so the findings.
 
     Args:
-        settings: for the findings' profiles.
+        settings: for the profiles, which recommend settings.
         clock: the watch's clock; None in a replay, whose present is the last fact's time.
         recorder: also writes each fact down.
         runs: recorded ones to compare the servers with.
@@ -44,7 +46,7 @@ class Pump:
         runs: Runs | None = None,
         against: Session | None = None,
     ) -> None:
-        self.fold = Fold()
+        self.fold = Fold(Advice(settings.profile, load_cards()))
         self._engine = Engine(settings, against)
         self._clock = clock
         self._recorder = recorder

@@ -122,7 +122,7 @@ async def watching(
     """
     _tell_of_missing_log(settings.log)
     clock = Clock()
-    pump = Pump(settings, clock, recorder, runs)
+    pump = Pump(settings, clock, recorder, runs=runs)
     if listener is not None:
         pump.listeners.append(listener)
     watches = make_watches(targets, clock, settings)

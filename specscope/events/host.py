@@ -12,6 +12,7 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
 
     ``sampling`` are its ``general.sampling.*`` keys without that prefix, ``hparams`` those of its architecture,
     likewise without prefix: numbers, flags and per-layer lists. ``tensor_types`` counts tensors by type.
+    ``base_models`` are the models that it was made from, by the addresses of their repositories, else by name.
 
     ``input_bytes``: the tensors that llama.cpp keeps with the input layer, on the host (token embeddings);
     ``embedding_bytes`` of them are the token embeddings, which an output that reuses them (``tied``) has a copy of on
@@ -33,6 +34,7 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     nextn_layers: int | None = None
     tensor_types: dict[str, int] = {}
     sampling: dict[str, Json] = {}
+    base_models: list[str] = []
     has_markov_head: bool | None = None
     hparams: dict[str, Json] = {}
     input_bytes: int | None = None

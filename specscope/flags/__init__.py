@@ -1,6 +1,18 @@
 """The flags of a llama-server process. Pure: command line and environment in, values out."""
 
 from specscope.flags.parse import parse_flags, server_arguments
-from specscope.flags.server_flags import VERBOSITY_ALL, Given, Origin, ServerFlags
+from specscope.flags.samplers import samplers_lettered, samplers_named
+from specscope.flags.server_flags import VERBOSITY_ALL, Given, Origin, ServerFlags, Told, Value
 
-__all__ = ["VERBOSITY_ALL", "Given", "Origin", "ServerFlags", "parse_flags", "server_arguments"]
+__all__ = [
+    "VERBOSITY_ALL",
+    "Given",
+    "Origin",
+    "ServerFlags",
+    "Told",
+    "Value",
+    "parse_flags",
+    "samplers_lettered",
+    "samplers_named",
+    "server_arguments",
+]

@@ -13,7 +13,8 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from specscope.flags import table
-from specscope.flags.server_flags import VERBOSITY_ALL, Given, ServerFlags
+from specscope.flags.samplers import samplers_lettered, samplers_named
+from specscope.flags.server_flags import VERBOSITY_ALL, Given, ServerFlags, Told
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -104,6 +105,7 @@ class _Found:
         self.values: dict[str, Any] = {}
         self.sampling: dict[str, Given] = {}
         self.origins: dict[str, Origin] = {}
+        self.told: list[Told] = []
         self.removed: dict[str, str] = {}
         self.equals_form: list[str] = []
         self.malformed: list[str] = []
@@ -113,6 +115,7 @@ class _Found:
         return {
             "sampling": self.sampling,
             "origins": self.origins,
+            "told": tuple(self.told),
             "removed": self.removed,
             "equals_form": tuple(self.equals_form),
             "malformed": tuple(self.malformed),
@@ -153,6 +156,7 @@ class _Found:
             return
         if value is None:
             return
+        self.told.append(Told(flag.field, value, origin, name))
         if flag.sampling:
             self.sampling[flag.field] = Given(value, origin)
             return
@@ -204,4 +208,6 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "floats": lambda text: tuple(_float(part) for part in text.split(",")),
     "types": lambda text: tuple(part for part in text.split(",") if part),
     "key": bool,
+    "samplers": samplers_named,
+    "sampler_letters": samplers_lettered,
 }

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import msgspec
 
 Origin: TypeAlias = Literal["environment", "command line"]
+
+Value: TypeAlias = bool | int | float | str | tuple[str, ...] | tuple[float, ...]
 
 VERBOSITY_ALL = 2**31 - 1  # what -v sets: INT_MAX
 
@@ -14,8 +16,21 @@ VERBOSITY_ALL = 2**31 - 1  # what -v sets: INT_MAX
 class Given(msgspec.Struct, frozen=True):
     """A value that was set explicitly, and where."""
 
-    value: float | str
+    value: Value
     origin: Origin
+
+
+class Told(NamedTuple):
+    """One time that a setting was given.
+
+    ``field`` is the field of :class:`ServerFlags`, or the key in its ``sampling``; ``name`` the flag or variable as
+    it was written.
+    """
+
+    field: str
+    value: Value
+    origin: Origin
+    name: str
 
 
 class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
@@ -23,8 +38,9 @@ class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
 
     ``spec_types`` are the types in the order the server applies them, ``spec_types_environment`` those of
     them that came from the environment. ``sampling`` is keyed by the names the server's /props and /slots use.
-    ``origins`` says for every field that was set where its value came from. ``removed`` has old names that
-    today's builds refuse or ignore, with their values; ``equals_form`` the names given as ``--flag=value``,
+    ``origins`` says for every field that was set where its value came from, ``told`` every time that anything was
+    given, in the order in which the server applies it: of a field's, the last one counts. ``removed`` has old names
+    that today's builds refuse or ignore, with their values; ``equals_form`` the names given as ``--flag=value``,
     which a server refuses; ``malformed`` the known flags whose value is missing or unreadable; ``unknown`` the
     names that no build known here has. ``has_api_key`` False says only that no key was seen: one in the
     environment is left out of what is reported of a process.
@@ -47,6 +63,15 @@ class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
     spec_ngram_mod_n_min: int | None = None
     spec_ngram_mod_n_max: int | None = None
     spec_ngram_mod_n_match: int | None = None
+    spec_ngram_simple_size_n: int | None = None
+    spec_ngram_simple_size_m: int | None = None
+    spec_ngram_simple_min_hits: int | None = None
+    spec_ngram_map_k_size_n: int | None = None
+    spec_ngram_map_k_size_m: int | None = None
+    spec_ngram_map_k_min_hits: int | None = None
+    spec_ngram_map_k4v_size_n: int | None = None
+    spec_ngram_map_k4v_size_m: int | None = None
+    spec_ngram_map_k4v_min_hits: int | None = None
     spec_synth_rates: tuple[float, ...] | None = None
     spec_synth_len: float | None = None
     backend_sampling: bool | None = None
@@ -66,10 +91,17 @@ class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
     kv_offload: bool | None = None
     swa_full: bool | None = None
     context_shift: bool | None = None
+    keep: int | None = None
+    n_predict: int | None = None
+    ctx_checkpoints: int | None = None
+    cache_ram_mib: int | None = None
+    cache_prompt: bool | None = None
     cache_reuse: int | None = None
     batch: int | None = None
     ubatch: int | None = None
     threads: int | None = None
+    threads_batch: int | None = None
+    cont_batching: bool | None = None
     flash_attn: str | None = None
     cache_type_k: str | None = None
     cache_type_v: str | None = None
@@ -88,6 +120,8 @@ class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
     tensor_split: str | None = None
     main_gpu: int | None = None
     fit: str | None = None
+    fit_target: str | None = None
+    fit_ctx: int | None = None
     load_mode: str | None = None
     mmap: bool | None = None
     device: str | None = None
@@ -101,6 +135,7 @@ class ServerFlags(msgspec.Struct, frozen=True, kw_only=True):
     models_preset: str | None = None
     sampling: dict[str, Given] = {}
     origins: dict[str, Origin] = {}
+    told: tuple[Told, ...] = ()
     removed: dict[str, str] = {}
     equals_form: tuple[str, ...] = ()
     malformed: tuple[str, ...] = ()

@@ -8,7 +8,8 @@ from __future__ import annotations
 # field | kind | names | environment | names that switch it off
 #
 # Kinds: text, int, float, floats, types (a list that adds up) take a value; yes is a bare flag, yes_no one
-# with an opposite; key notes that there was one; all and default are bare flags that stand for a value.
+# with an opposite; key notes that there was one; all and default are bare flags that stand for a value; samplers and
+# sampler_letters are lists of samplers.
 FLAGS = """
 model | text | -m --model | LLAMA_ARG_MODEL
 model_repo | text | -hf -hfr --hf-repo | LLAMA_ARG_HF_REPO
@@ -28,6 +29,15 @@ spec_draft_backend_sampling | yes_no | --spec-draft-backend-sampling | LLAMA_ARG
 spec_ngram_mod_n_min | int | --spec-ngram-mod-n-min
 spec_ngram_mod_n_max | int | --spec-ngram-mod-n-max
 spec_ngram_mod_n_match | int | --spec-ngram-mod-n-match
+spec_ngram_simple_size_n | int | --spec-ngram-simple-size-n
+spec_ngram_simple_size_m | int | --spec-ngram-simple-size-m
+spec_ngram_simple_min_hits | int | --spec-ngram-simple-min-hits
+spec_ngram_map_k_size_n | int | --spec-ngram-map-k-size-n
+spec_ngram_map_k_size_m | int | --spec-ngram-map-k-size-m
+spec_ngram_map_k_min_hits | int | --spec-ngram-map-k-min-hits
+spec_ngram_map_k4v_size_n | int | --spec-ngram-map-k4v-size-n
+spec_ngram_map_k4v_size_m | int | --spec-ngram-map-k4v-size-m
+spec_ngram_map_k4v_min_hits | int | --spec-ngram-map-k4v-min-hits
 spec_synth_rates | floats | --spec-synth-rates | LLAMA_ARG_SPEC_SYNTH_RATES
 spec_synth_len | float | --spec-synth-len | LLAMA_ARG_SPEC_SYNTH_LEN
 backend_sampling | yes | -bs --backend-sampling | LLAMA_ARG_BACKEND_SAMPLING
@@ -48,10 +58,17 @@ kv_unified_per_slot | int | --kv-unified-per-slot | LLAMA_ARG_KV_UNIFIED_PER_SLO
 kv_offload | yes_no | -kvo --kv-offload | LLAMA_ARG_KV_OFFLOAD | -nkvo --no-kv-offload
 swa_full | yes | --swa-full | LLAMA_ARG_SWA_FULL
 context_shift | yes_no | --context-shift | LLAMA_ARG_CONTEXT_SHIFT | --no-context-shift
+keep | int | --keep
+n_predict | int | -n --predict --n-predict | LLAMA_ARG_N_PREDICT
+ctx_checkpoints | int | -ctxcp --ctx-checkpoints --swa-checkpoints | LLAMA_ARG_CTX_CHECKPOINTS
+cache_ram_mib | int | -cram --cache-ram | LLAMA_ARG_CACHE_RAM
+cache_prompt | yes_no | --cache-prompt | LLAMA_ARG_CACHE_PROMPT | --no-cache-prompt
 cache_reuse | int | --cache-reuse | LLAMA_ARG_CACHE_REUSE
 batch | int | -b --batch-size | LLAMA_ARG_BATCH
 ubatch | int | -ub --ubatch-size | LLAMA_ARG_UBATCH
 threads | int | -t --threads | LLAMA_ARG_THREADS
+threads_batch | int | -tb --threads-batch
+cont_batching | yes_no | -cb --cont-batching | LLAMA_ARG_CONT_BATCHING | -nocb --no-cont-batching
 flash_attn | text | -fa --flash-attn | LLAMA_ARG_FLASH_ATTN
 cache_type_k | text | -ctk --cache-type-k | LLAMA_ARG_CACHE_TYPE_K
 cache_type_v | text | -ctv --cache-type-v | LLAMA_ARG_CACHE_TYPE_V
@@ -72,6 +89,8 @@ split_mode | text | -sm --split-mode | LLAMA_ARG_SPLIT_MODE
 tensor_split | text | -ts --tensor-split | LLAMA_ARG_TENSOR_SPLIT
 main_gpu | int | -mg --main-gpu | LLAMA_ARG_MAIN_GPU
 fit | text | -fit --fit | LLAMA_ARG_FIT
+fit_target | text | -fitt --fit-target | LLAMA_ARG_FIT_TARGET
+fit_ctx | int | -fitc --fit-ctx | LLAMA_ARG_FIT_CTX
 load_mode | text | -lm --load-mode | LLAMA_ARG_LOAD_MODE
 mmap | yes_no | --mmap | LLAMA_ARG_MMAP | --no-mmap
 device | text | -dev --device | LLAMA_ARG_DEVICE
@@ -108,25 +127,27 @@ dynatemp_exponent | float | --dynatemp-exp
 mirostat | int | --mirostat
 mirostat_eta | float | --mirostat-lr
 mirostat_tau | float | --mirostat-ent
+adaptive_target | float | --adaptive-target
+adaptive_decay | float | --adaptive-decay
 seed | int | -s --seed
-samplers | text | --samplers
+ignore_eos | yes | --ignore-eos
+samplers | samplers | --samplers
+samplers | sampler_letters | --sampler-seq --sampling-seq
 """
 
 # Read no further, but known: each takes one value, two values, none. --mlock, like --mmap above, is of builds before
-# --load-mode.
+# --load-mode; so are --direct-io and its opposite.
 ONE_VALUE = """
--tb --threads-batch -C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll -Cb --cpu-mask-batch -Crb
---cpu-range-batch --cpu-strict-batch --prio-batch --poll-batch -lcs --lookup-cache-static -lcd
---lookup-cache-dynamic -n --predict --n-predict --keep -ctxcp --ctx-checkpoints --swa-checkpoints -cms
---checkpoint-min-step -cram --cache-ram -p --prompt -f --file -bf --binary-file -r --reverse-prompt
---sampler-seq --sampling-seq --dry-sequence-breaker --adaptive-target --adaptive-decay -l --logit-bias
---grammar --grammar-file -j --json-schema -jf --json-schema-file --pooling --rope-scaling --rope-scale
---rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor --yarn-beta-slow
---yarn-beta-fast -dt --defrag-thold -mmu --mmproj-url -mmdev --mmproj-device --image-min-tokens
---image-max-tokens --mtmd-batch-max-tokens --video-fps --video-timestamp-interval --video-ffmpeg-dir --rpc
--lzm --lazy-mode --numa -fitt --fit-target -fitc --fit-ctx --override-kv --lora --lora-scaled
---control-vector --control-vector-scaled --tags -mu --model-url -dr --docker-repo -hff --hf-file -hft
---hf-token --embd-normalize --path --cors-origins --cors-methods --cors-headers --ui-config --webui-config
+-C --cpu-mask -Cr --cpu-range --cpu-strict --prio --poll -Cb --cpu-mask-batch -Crb --cpu-range-batch
+--cpu-strict-batch --prio-batch --poll-batch -lcs --lookup-cache-static -lcd --lookup-cache-dynamic -cms
+--checkpoint-min-step -p --prompt -f --file -bf --binary-file -r --reverse-prompt --dry-sequence-breaker -l
+--logit-bias --grammar --grammar-file -j --json-schema -jf --json-schema-file --pooling --rope-scaling
+--rope-scale --rope-freq-base --rope-freq-scale --yarn-orig-ctx --yarn-ext-factor --yarn-attn-factor
+--yarn-beta-slow --yarn-beta-fast -dt --defrag-thold -mmu --mmproj-url -mmdev --mmproj-device
+--image-min-tokens --image-max-tokens --mtmd-batch-max-tokens --video-fps --video-timestamp-interval
+--video-ffmpeg-dir --rpc -lzm --lazy-mode --numa --override-kv --lora --lora-scaled --control-vector
+--control-vector-scaled --tags -mu --model-url -dr --docker-repo -hff --hf-file -hft --hf-token
+--embd-normalize --path --cors-origins --cors-methods --cors-headers --ui-config --webui-config
 --ui-config-file --webui-config-file --tools --tools-runtime --mcp-servers-config --mcp-servers-json
 --ssl-key-file --chat-template-kwargs -to --timeout --sse-ping-interval --threads-http --slot-save-path
 --media-path --models-max --reasoning-format -rea --reasoning --reasoning-effort --reasoning-budget
@@ -136,24 +157,22 @@ ONE_VALUE = """
 --cpu-range-draft --spec-draft-cpu-strict --cpu-strict-draft --spec-draft-prio --prio-draft
 --spec-draft-poll --poll-draft --spec-draft-cpu-mask-batch -Cbd --cpu-mask-batch-draft
 --spec-draft-cpu-strict-batch --cpu-strict-batch-draft --spec-draft-prio-batch --prio-batch-draft
---spec-draft-poll-batch --poll-batch-draft --spec-ngram-simple-size-n --spec-ngram-simple-size-m
---spec-ngram-simple-min-hits --spec-ngram-map-k-size-n --spec-ngram-map-k-size-m --spec-ngram-map-k-min-hits
---spec-ngram-map-k4v-size-n --spec-ngram-map-k4v-size-m --spec-ngram-map-k4v-min-hits
+--spec-draft-poll-batch --poll-batch-draft
 """
 TWO_VALUES = "--control-vector-layer-range"
 NO_VALUE = """
--h --help --usage --version --mlock -cl --cache-list --completion-bash --cache-idle-slots --no-cache-idle-slots
---perf --no-perf -e --escape --no-escape -sp --special --warmup --no-warmup --spm-infill --ignore-eos
---repack -nr --no-repack --no-host -cb --cont-batching -nocb --no-cont-batching --mmproj-offload
---no-mmproj-offload --list-devices --check-tensors --op-offload --no-op-offload --reuse-port
---cors-credentials --no-cors-credentials --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy
---no-webui-mcp-proxy -ag --agent -no-ag --no-agent --ui --webui --no-ui --no-webui --embedding --embeddings
---rerank --reranking --cache-prompt --no-cache-prompt --props --models-autoload --no-models-autoload --jinja
---no-jinja --reasoning-preserve --no-reasoning-preserve --skip-chat-parsing --no-skip-chat-parsing
---prefill-assistant --no-prefill-assistant --lora-init-without-apply --offline --log-prefix --no-log-prefix
---log-timestamps --no-log-timestamps --embd-gemma-default --fim-qwen-1.5b-default --fim-qwen-3b-default
---fim-qwen-7b-default --fim-qwen-7b-spec --fim-qwen-14b-spec --fim-qwen-30b-default --gpt-oss-20b-default
---gpt-oss-120b-default --vision-gemma-4b-default --vision-gemma-12b-default
+-h --help --usage --version --mlock -dio --direct-io -ndio --no-direct-io -cl --cache-list --completion-bash
+--cache-idle-slots --no-cache-idle-slots --perf --no-perf -e --escape --no-escape -sp --special --warmup
+--no-warmup --spm-infill --repack -nr --no-repack --no-host --mmproj-offload --no-mmproj-offload
+--list-devices --check-tensors --op-offload --no-op-offload --reuse-port --cors-credentials
+--no-cors-credentials --ui-mcp-proxy --webui-mcp-proxy --no-ui-mcp-proxy --no-webui-mcp-proxy -ag --agent
+-no-ag --no-agent --ui --webui --no-ui --no-webui --embedding --embeddings --rerank --reranking --props
+--models-autoload --no-models-autoload --jinja --no-jinja --reasoning-preserve --no-reasoning-preserve
+--skip-chat-parsing --no-skip-chat-parsing --prefill-assistant --no-prefill-assistant
+--lora-init-without-apply --offline --log-prefix --no-log-prefix --log-timestamps --no-log-timestamps
+--embd-gemma-default --fim-qwen-1.5b-default --fim-qwen-3b-default --fim-qwen-7b-default --fim-qwen-7b-spec
+--fim-qwen-14b-spec --fim-qwen-30b-default --gpt-oss-20b-default --gpt-oss-120b-default
+--vision-gemma-4b-default --vision-gemma-12b-default
 """
 
 # Old names and how today's builds take them: the flags are refused, the variables refused or not read.

@@ -28,6 +28,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
     cycle_evidence = _cycle_evidence(fold)
     totals = _totals(fold, cycle_evidence)
     rates, gpus, config = book.window.rates(), machine.uses(fold), fold.config()
+    requests = tuple(r.row() for r in book.requests.values())
     target = Target(
         id=fold.id,
         url=fold.url,
@@ -50,7 +51,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         cycles=tuple(book.cycles),
         stacks=fold.stacks,
         slots=epoch.slots.views(),
-        requests=tuple(r.row() for r in book.requests.values()),
+        requests=requests,
         sources=tuple(fold.sources.values()),
         config=config,
         props=fold.props,
@@ -62,6 +63,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         by_depth=book.depths.rows(),
         gpus=gpus,
         energy=machine.energy(fold, gpus, rates, totals),
+        provenance=fold.provenance.view(fold, config, requests),
         memory=fold.memory.view(fold, config, gpus, machine.growth(fold)),
     )
     return fold.economics.view(with_turns(target, fold), fold)

@@ -7,6 +7,7 @@ from typing import assert_never
 from specscope import events as ev
 from specscope.session.derive import derive_target
 from specscope.session.machine_fold import MachineFold
+from specscope.session.provenance.recommend import Advice
 from specscope.session.state import OwnCost, Session
 from specscope.session.target_fold import TargetFold
 
@@ -16,9 +17,13 @@ class Fold:
 
     It is mutable inside, because copying the state for each of 100 facts a second would cost more than the
     facts themselves; nothing but :meth:`apply` and :meth:`reset` changes it.
+
+    Args:
+        advice: who recommends settings, beside the model files.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, advice: Advice | None = None) -> None:
+        self._advice = advice if advice is not None else Advice()
         self.targets: dict[str, TargetFold] = {}
         self.machine = MachineFold()
         self._marks: list[tuple[float, str]] = []
@@ -40,6 +45,7 @@ class Fold:
                 self.machine.apply(event, self.targets.values())
                 return
             target = self.targets[event.target] = TargetFold(event.target, marks=self._marks)
+            target.provenance.advice = self._advice
         if not (_cycle_fact(target, event) or _request_fact(target, event) or _trace_fact(target, event)):
             self._other_fact(target, event)
             _source_fact(target, event)

@@ -13,6 +13,7 @@ import msgspec
 from specscope.session.economics.state import Economics
 from specscope.session.gpu_state import Machine
 from specscope.session.memory.map_state import Memory
+from specscope.session.provenance.state import Provenance
 from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
@@ -302,6 +303,7 @@ class Target:
     by_depth: tuple[DepthRow, ...] = ()
     gpus: tuple[GpuUse, ...] = ()
     energy: Energy | None = None
+    provenance: Provenance = field(default_factory=Provenance)
     memory: Memory = field(default_factory=Memory)
     economics: Economics = field(default_factory=Economics)
     regimes: tuple[Regime, ...] = ()

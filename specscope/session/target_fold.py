@@ -15,6 +15,8 @@ from specscope.session.economics.method_book import TABLE
 from specscope.session.estimate import StatisticsBook
 from specscope.session.log_book import LogBook
 from specscope.session.memory.buffers import BufferBook
+from specscope.session.provenance.derive import ProvenanceDeriver
+from specscope.session.provenance.request_sets import RequestSets
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
 from specscope.session.state import SourceView
@@ -43,6 +45,7 @@ class Epoch:
     said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
     statistics: StatisticsBook = field(default_factory=StatisticsBook)
     buffers: BufferBook = field(default_factory=BufferBook)
+    asked: RequestSets = field(default_factory=RequestSets)
     polls: int = 0
     poll_steps: int = 0
     referee: RefereeBook = field(init=False)
@@ -61,7 +64,12 @@ class Epoch:
 
 @dataclass(eq=False)
 class TargetFold:
-    """The mutable state of one target. ``marks`` are the user's, the same for all targets."""
+    """The mutable state of one target.
+
+    Attributes:
+        marks: the user's, the same for all targets.
+        revision: goes up with all that tells of its configuration.
+    """
 
     id: str
     url: str | None = None
@@ -88,6 +96,8 @@ class TargetFold:
     log_began_at: float | None = None
     memory: MemoryDeriver = field(default_factory=MemoryDeriver)
     economics: EconomicsDeriver = field(default_factory=EconomicsDeriver)
+    provenance: ProvenanceDeriver = field(default_factory=ProvenanceDeriver)
+    revision: int = 0
     _log_begins: bool = False
 
     def __post_init__(self) -> None:
@@ -139,6 +149,7 @@ class TargetFold:
         self.epoch.slots.last_params = old.slots.last_params
         self.epoch.streams.follow(old.streams, lost=False)
         self.epoch.traced.tracing = old.traced.tracing
+        self.epoch.asked = old.asked.begun_anew()
         self.epoch.statistics = old.statistics.begun_anew()
         self._refresh()
 
@@ -150,6 +161,7 @@ class TargetFold:
     def props_read(self, e: ev.PropsRead) -> None:
         """GET /props."""
         self.props, self.answered_at = e, e.at
+        self.revision += 1
 
     def process_seen(self, e: ev.ProcessSeen) -> None:
         """The server's process, its command line and environment."""
@@ -195,6 +207,7 @@ class TargetFold:
 
     def _refresh(self) -> None:
         """A polled step wider than any draft can be holds two cycles: keep the book's limit current."""
+        self.revision += 1
         config = self.config()
         types = config.types or ()
         tables = [t for t in types if t.startswith(TABLE)]
@@ -250,7 +263,10 @@ class TargetFold:
     def slot_changed(self, e: ev.SlotChanged) -> None:
         """GET /slots showed a change."""
         self.answered_at = e.at
-        self.epoch.slots.changed(e)
+        slots = self.epoch.slots
+        first_look = e.slot not in slots.slots
+        slots.changed(e)
+        self.epoch.asked.changed(e, slots.slots[e.slot].params, first_look=first_look)
         if e.params is not None:
             self._refresh()
 

@@ -12,7 +12,7 @@ from specscope.sources.gguf_weights import weigh
 from specscope.sources.procfs import seen_from_here
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from specscope.events import Json
     from specscope.flags import ServerFlags
@@ -33,6 +33,7 @@ __all__ = [
 Role: TypeAlias = Literal["target", "drafter", "projector"]
 
 _HPARAM_CHARS = 64  # longer strings are prose
+_MOST_BASES = 8  # merges have a few
 _PERMISSION_HINT = "run as the server's user or as root to read its model files"
 
 
@@ -79,6 +80,7 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
             for key, value in keys.items()
             if key.startswith("general.sampling.")
         },
+        base_models=_base_models(keys),
         has_markov_head=head if head or whole else None,
         hparams={
             key.removeprefix(own): value for key, value in keys.items() if key.startswith(own) and _is_kept(value)
@@ -90,6 +92,16 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
         layer_bytes=[] if weights is None else weights.layers,
         layer_expert_bytes=[] if weights is None else weights.experts,
     )
+
+
+def _base_models(keys: Mapping[str, Json]) -> list[str]:
+    """The models that this one was made from: the addresses of their repositories, else their names."""
+    found: list[str] = []
+    for number in range(_MOST_BASES):
+        key = f"general.base_model.{number}."
+        told = _text(keys.get(f"{key}repo_url")) or _text(keys.get(f"{key}name"))
+        found += [told] if told else []
+    return found
 
 
 def _is_kept(value: Json) -> bool:

@@ -1,0 +1,67 @@
+"""The provenance of one server's settings as part of its frozen view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from specscope.session.provenance.builds import build_number
+from specscope.session.provenance.recommend import Advice, advised, recommendations
+from specscope.session.provenance.seen import Seen
+from specscope.session.provenance.settings import settings_of
+from specscope.session.provenance.state import Provenance
+
+if TYPE_CHECKING:
+    from specscope.session.provenance.state import RequestDrift
+    from specscope.session.state import Config, RequestRow
+    from specscope.session.target_fold import TargetFold
+
+
+@dataclass(eq=False)
+class ProvenanceDeriver:
+    """Makes the view; settings are worked out anew only when something that tells of them has changed."""
+
+    advice: Advice = field(default_factory=Advice)
+    _key: tuple[object, ...] = ()
+    _made: Provenance = field(default_factory=Provenance)
+    _drift_key: tuple[object, ...] = ()
+    _drift: RequestDrift | None = None
+
+    def view(self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...]) -> Provenance:
+        """What is known now."""
+        slots = fold.epoch.slots
+        contexts = tuple((t.n_ctx, t.speculative) for t in slots.slots.values())
+        key = (fold.revision, contexts, config.types, config.types_from)
+        if key != self._key:
+            self._key, self._made = key, self._settings(fold, config)
+        drift = self._requests(fold, rows)
+        if drift is not self._made.requests:
+            self._made = replace(self._made, requests=drift, asked_by=fold.epoch.asked.latest)
+        return self._made
+
+    def _settings(self, fold: TargetFold, config: Config) -> Provenance:
+        slots, target = fold.epoch.slots, fold.models.get("target")
+        seen = Seen(
+            config=config,
+            props=fold.props,
+            process=fold.process,
+            flags=fold.flags,
+            models=fold.models,
+            said=fold.epoch.said,
+            asked=slots.last_params,
+            slot_ctx=next((t.n_ctx for t in slots.slots.values() if t.n_ctx), None),
+            slots=len(slots.slots) or None,
+        )
+        found = recommendations(target, fold.props, self.advice)
+        settings = tuple(advised(setting, found) for setting in settings_of(seen))
+        sources = dict.fromkeys(s.recommended.source for s in settings if s.recommended is not None)
+        return Provenance(
+            settings=settings, build=build_number(fold.props, fold.epoch.said), adviser="; ".join(sources)
+        )
+
+    def _requests(self, fold: TargetFold, rows: tuple[RequestRow, ...]) -> RequestDrift:
+        book = fold.epoch.asked
+        key = (book.version, tuple(id(row) for row in rows if row.ended_at is not None))
+        if self._drift is None or key != self._drift_key:
+            self._drift_key, self._drift = key, book.view(rows)
+        return self._drift
