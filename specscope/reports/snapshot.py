@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
+from specscope.reports.snapshot_config import config_json, sampling_json
 from specscope.reports.snapshot_economics import (
     economics_json,
     methods_json,
@@ -60,7 +61,8 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "energy": energy_json(target),
         "memory_map": memory_map_json(target),
         "memory": memory_json(target),
-        "sampling": _sampling(target),
+        "sampling": sampling_json(target),
+        "config": config_json(target),
         "findings": [finding_json(f) for f in of_target.findings],
         "collecting": [collecting_json(o) for o in of_target.rules("collecting")],
         "regimes": regimes_json(target),
@@ -203,15 +205,6 @@ def _throughput(target: Target) -> Json:
         "busy_slots": rates.busy_slots,
         "window_s": rates.span_s or None,
         **throughput_json(target),
-    }
-
-
-def _sampling(target: Target) -> Json:
-    return {
-        "slots": [{"id": s.id, "params": s.params} for s in target.slots if s.params is not None],
-        "defaults": target.props.defaults if target.props else None,
-        "provenance": {name: given.origin for name, given in target.flags.sampling.items()} if target.flags else None,
-        "drift": None,
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.reports.config_text import config_lines
 from specscope.reports.gpu_text import gpu_lines
 from specscope.session.economics.words import evidence_of, factor, kinds, told_of
 
@@ -60,6 +61,7 @@ def _target(target: Target) -> list[str]:
     lines += _gains(target)
     lines += _turns(target)
     lines += gpu_lines(target)
+    lines += config_lines(target)
     finished = [r for r in target.requests if r.ended_at is not None]
     counted = [r.generated for r in finished if r.generated is not None]
     tokens = _count(sum(counted) if counted or not finished else None)

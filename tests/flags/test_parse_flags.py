@@ -183,3 +183,32 @@ def test_the_environment_alone_sets_only_what_it_names(env: dict[str, str]) -> N
     flags = parse_flags(["llama-server"], env)
     assert set(flags.origins.values()) <= {"environment"}
     assert all(one.origin == "environment" for one in flags.sampling.values())
+
+
+def test_every_time_that_something_was_given_in_the_order_in_which_it_is_applied() -> None:
+    told = parse_flags(["llama-server", "--top_k", "10", "-n", "5", "--top-k", "20"], {"LLAMA_ARG_TOP_K": "50"}).told
+    assert [tuple(t) for t in told] == [
+        ("top_k", 50, "environment", "LLAMA_ARG_TOP_K"),
+        ("top_k", 10, "command line", "--top-k"),
+        ("n_predict", 5, "command line", "-n"),
+        ("top_k", 20, "command line", "--top-k"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "samplers"),
+    [
+        (
+            ["--samplers", "top-k;TEMP;nucleus;nonsense;typ;topnsigma"],
+            ("top_k", "temperature", "top_p", "typ_p", "top_n_sigma"),
+        ),
+        (
+            ["--sampler-seq", "edskypmxt"],
+            ("penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"),
+        ),
+        (["--sampling-seq", "kt?"], ("top_k", "temperature")),
+    ],
+    ids=["names", "letters", "a letter that is none"],
+)
+def test_samplers_by_name_and_by_letter(words: list[str], samplers: tuple[str, ...]) -> None:
+    assert parse_flags(["llama-server", *words]).sampling["samplers"].value == samplers

@@ -19,7 +19,7 @@ from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace stacks kv gpu energy memory_map memory sampling findings collecting regimes prefill marks epochs
+stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting regimes prefill marks epochs
 sources overhead
 """
 PARTS = {
@@ -37,6 +37,7 @@ PARTS = {
         reserved_bytes filled_bytes by_depth""",
     "memory": "maps growth at_full_context",
     "sampling": "slots defaults provenance drift",
+    "config": "build recommended_by latest_request settings requests",
     "epochs": "current restarts_at",
     "overhead": "cpu_pct rss_bytes requests_per_s",
 }
@@ -208,7 +209,11 @@ def test_the_other_parts() -> None:
     assert snap["kv"]["slots"][0]["fill_tokens"] == 37 + 12
     assert (snap["kv"]["n_ctx"], snap["kv"]["fill_tokens"], snap["kv"]["fill_max_tokens"]) == (4096, 49 + 104, 104)
     assert snap["sampling"]["slots"][0]["params"]["temperature"] == 1.0
-    assert snap["sampling"]["provenance"] == {"top_k": "command line"}
+    assert snap["sampling"]["provenance"] == {
+        "temperature": "request",
+        "top_k": "command line",
+        "min_p": "server default",
+    }
     assert snap["sampling"]["defaults"] == {"min_p": 0.05}
     assert snap["marks"] == [{"at": b.T0 + 0.4, "label": "code"}]
     assert snap["epochs"] == {"current": 1, "restarts_at": []}

@@ -50,6 +50,9 @@ def drafter(writer: gguf.GGUFWriter) -> None:
     writer.add_uint32("dflash.context_length", 4096)
     writer.add_token_list([f"t{number}" for number in range(600)])
     writer.add_token_scores([0.5] * 600)
+    writer.add_string("general.base_model.0.name", "Big")
+    writer.add_string("general.base_model.0.repo_url", "https://huggingface.co/x/big")
+    writer.add_string("general.base_model.1.name", "Small")
     writer.add_float32("general.sampling.temp", 0.5)
     writer.add_int32("general.sampling.top_k", 20)
     writer.add_bool("tokenizer.ggml.add_bos_token", val=True)
@@ -115,6 +118,7 @@ def test_the_fact_of_a_drafter(small: str) -> None:
         nextn_layers=0,
         tensor_types={"F32": 1, "F16": 1},
         sampling={"temp": 0.5, "top_k": 20},
+        base_models=["https://huggingface.co/x/big", "Small"],
         has_markov_head=True,
         hparams={
             "block_size": 16,

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from specscope.events import PropsRead
 
-_BUILD: Final = re.compile(r"b?(\d+)-([0-9a-f]{7,40}|unknown)")
+_BUILD: Final = re.compile(r"b?(\d+)(?:-([0-9a-f]{7,40}))?")
 
 COMMITS: Final = {"7e4c0a9": 10434}
 """Builds that call themselves b1 or b0 because they were made from a shallow clone, by their commit: the
@@ -51,7 +51,7 @@ def build_number(props: PropsRead | None, said: Mapping[str, Mapping[str, str]])
         found = _BUILD.match(text)
         if found is None:
             continue
-        number, commit = int(found[1]), found[2][:7]
+        number, commit = int(found[1]), (found[2] or "")[:7]
         if commit in COMMITS:
             return COMMITS[commit]
         if number >= LEAST_NUMBER:

@@ -84,7 +84,7 @@ def _of_card(names: tuple[str, ...], cards: tuple[Card, ...]) -> dict[str, Recom
 
 def _typed(name: str, number: float) -> Value:
     """A number as the server has it: TOML says 64 and 64.0 alike."""
-    return int(number) if name in _WHOLE and number.is_integer() else number
+    return int(number) if name in _WHOLE and number == int(number) else number
 
 
 def spelled(name: str) -> str:
@@ -99,4 +99,4 @@ def advised(setting: Setting, found: Recommendations) -> Setting:
         return setting
     value = setting.value
     deviates = value is not None and not any(same(value, v) for v in told[0].values)
-    return replace(setting, recommended=told[0], others=tuple(told[1:]), deviates=deviates)
+    return replace(setting, recommended=told[0], others=tuple(told[1:]), deviates=deviates, plain=False)

@@ -94,7 +94,8 @@ class RequestSets:
             counted = self._sets[values] = _Counted(0, e.at, e.at)
         counted.requests += 1
         counted.last_at = e.at
-        counted.kinds[kind] = counted.kinds.get(kind, 0) + 1
+        if kind:
+            counted.kinds[kind] = counted.kinds.get(kind, 0) + 1
         self._of_task[(e.slot, e.task or 0)] = values
         if len(self._of_task) > REMEMBERED:
             del self._of_task[next(iter(self._of_task))]

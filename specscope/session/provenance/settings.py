@@ -11,7 +11,7 @@ from specscope.session.provenance.effective import Shown, asked, server_wide, sh
 from specscope.session.provenance.judge import add_up, judge, methods
 from specscope.session.provenance.known import AUTO, KNOWN
 from specscope.session.provenance.state import Claim, Setting
-from specscope.session.provenance.values import same
+from specscope.session.provenance.values import same, written
 
 if TYPE_CHECKING:
     from specscope.flags import Value
@@ -21,11 +21,15 @@ if TYPE_CHECKING:
 
 
 def settings_of(seen: Seen) -> tuple[Setting, ...]:
-    """All settings worth telling of, in the order of their groups."""
+    """All settings that are known of this server, in the order of their groups."""
     build = build_number(seen.props, seen.said)
     found = [_sampling(k, seen, build) if k.group == "sampling" else _other(k, seen, build) for k in KNOWN]
     in_force = {setting.name: setting for setting in found}["spec_type"].value
-    return tuple(s for k, s in zip(KNOWN, found, strict=True) if _worth_telling(k, s, in_force))
+    return tuple(
+        replace(setting, plain=not _worth_telling(known, setting, in_force))
+        for known, setting in zip(KNOWN, found, strict=True)
+        if setting.value is not None or setting.claims
+    )
 
 
 def _worth_telling(known: Known, setting: Setting, types: Value | None) -> bool:
@@ -111,7 +115,7 @@ def _setting(
 def _made_of(winner: Claim, value: Value) -> str:
     if winner.value in (AUTO, -1) or (winner.value == 0 and not isinstance(winner.value, bool)):
         return "the server's own choice"
-    return f"the server made {value} of {winner.value}"
+    return f"the server made {written(value)} of {written(winner.value)}"
 
 
 def _all_read(seen: Seen) -> bool:

@@ -92,6 +92,8 @@ class Setting:
     others: tuple[Recommendation, ...] = ()
     deviates: bool = False
     """The value in force is none of those recommended."""
+    plain: bool = False
+    """Not worth a row: at the server's default and rarely touched, or of a method that is not in force."""
 
     def claimed(self, origin: Origin) -> Claim | None:
         """The claim of an origin that counts: of several on one command line the last."""

@@ -48,6 +48,21 @@ def as_written(value: float) -> float:
     return next((short for short in shorter if struct.pack("f", short) == bits), value)
 
 
+def written(value: Value | None) -> str:
+    """A value as somebody would write it; a dash where it is not known."""
+    match value:
+        case None:
+            return "—"
+        case bool():
+            return "on" if value else "off"
+        case float():
+            return f"{value:g}"
+        case tuple():
+            return ", ".join(word if isinstance(word, str) else f"{word:g}" for word in value)
+        case _:
+            return str(value)
+
+
 def same(one: Value | None, other: Value | None) -> bool:
     """Whether two values mean the same to the server, as far as their numbers tell."""
     if one is None or other is None:

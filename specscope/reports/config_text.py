@@ -1,0 +1,84 @@
+"""Settings and their drift as plain text: part of the summary, and the comparison with a recorded run."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.session.provenance.values import written
+
+if TYPE_CHECKING:
+    from specscope.session.provenance.against import Against, Difference, Figure, Moved
+    from specscope.session.provenance.state import Origin, RequestDrift, Setting
+    from specscope.session.state import Target
+
+FIGURES: Final[dict[Figure, str]] = {
+    "tau": "tau",
+    "acceptance": "acceptance",
+    "tok_s": "tok/s",
+    "step_ms": "ms per step",
+}
+
+QUIET: Final = frozenset({"seed", "n_predict", "slot_ctx"})
+"""Each request's own affair, or told by another setting: not in a summary."""
+
+HIDDEN: Final[dict[Origin, str]] = {
+    "request": "the latest request",
+    "environment": "the environment",
+    "preset": "the router's preset",
+    "GGUF": "the model file",
+}
+"""Where values come from that nobody sees on the command line."""
+
+
+def config_lines(target: Target) -> list[str]:
+    """What was set out of sight, what deviates from a recommendation, how requests differ; nothing where nothing is."""
+    provenance = target.provenance
+    by_origin: dict[Origin, list[str]] = {}
+    for setting in provenance.settings:
+        if setting.origin in HIDDEN and setting.name not in QUIET:
+            by_origin.setdefault(setting.origin, []).append(f"{setting.name} {written(setting.value)}")
+    lines = [f"  set by {HIDDEN[origin]}: {', '.join(told)}" for origin, told in by_origin.items()]
+    lines += _deviating(provenance.deviating)
+    return lines + _varying(provenance.requests)
+
+
+def _deviating(settings: tuple[Setting, ...]) -> list[str]:
+    by_source: dict[str, list[str]] = {}
+    for setting in settings:
+        if setting.recommended is not None:
+            wanted = " or ".join(written(value) for value in setting.recommended.values)
+            told = f"{setting.name} {written(setting.value)} instead of {wanted} ({setting.origin})"
+            by_source.setdefault(setting.recommended.source, []).append(told)
+    return [f"  not as recommended by {source}: {', '.join(told)}" for source, told in by_source.items()]
+
+
+def _varying(drift: RequestDrift) -> list[str]:
+    if not drift.varying:
+        return []
+    names = ", ".join(
+        f"{name} {' / '.join(dict.fromkeys(written(dict(s.values).get(name)) for s in drift.sets))}"
+        for name in drift.varying
+    )
+    changes = f"{drift.changed} change{'s' if drift.changed != 1 else ''}"
+    return [f"  {drift.requests} requests sampled in {len(drift.sets)} ways ({changes}): {names}"]
+
+
+def against_lines(found: Against) -> list[str]:
+    """What is not as in the recorded run, a line each; one line when nothing differs."""
+    lines = [_difference(d) for d in (*found.identity, *found.settings, *found.flags)]
+    lines += [_moved(m) for m in found.figures if m.beyond]
+    if not lines:
+        lines = ["nothing differs from the recorded run beyond noise"]
+    if found.too_few:
+        names = ", ".join(FIGURES[figure] for figure in found.too_few)
+        lines.append(f"not compared, too few requests: {names}")
+    return lines
+
+
+def _difference(found: Difference) -> str:
+    return f"{found.what}: {written(found.before)} then, {written(found.now)} now"
+
+
+def _moved(found: Moved) -> str:
+    what = f"{FIGURES[found.figure]} of {found.label}" if found.label else FIGURES[found.figure]
+    return f"{what}: {found.before:.3g} then, {found.now:.3g} now ({found.change:+.1%}, ±{found.error:.2g})"
