@@ -13,18 +13,28 @@ from specscope.settings import Profile, Settings
 
 pytestmark = pytest.mark.server
 
-CARD = Settings(profile={"card": Profile(match="", sampling={"min_p": 0.0}, source="the model card")})
+CARD = Settings(
+    trace="off", gpu=False, profile={"card": Profile(match="", sampling={"min_p": 0.0}, source="the model card")}
+)
 
 
 async def _found(spec: ServerSpec, settings: Settings | None = None, plan: LoadPlan | None = None) -> dict[str, object]:
     async with LabServer(spec) as server, watch(server, settings) as pump:
+        pump.look_along()
         await run_load(server.url, plan or LoadPlan(requests=1, tokens=64))
         assert target(pump).server == "ready"
-    return {f.name: f for f in pump.diagnosis().findings}
+    return {f.name: f for f in pump.diagnosis(final=True).findings}
 
 
 async def test_a_healthy_server_has_no_findings() -> None:
     assert await _found(ServerSpec(n_max=7)) == {}
+
+
+async def test_a_server_that_just_started_and_idles_has_no_findings() -> None:
+    async with LabServer(ServerSpec(n_max=7)) as server, watch(server) as pump:
+        assert target(pump).server == "ready"
+        said = pump.diagnosis(final=True)
+    assert (said.findings, said.rules("failed")) == ((), ())
 
 
 async def test_a_plain_start_hides_min_p_against_the_profile() -> None:

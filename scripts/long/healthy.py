@@ -1,0 +1,62 @@
+"""Does a healthy server under load for two minutes raise a warning? It must not.
+
+``python scripts/long/healthy.py [--seconds N] [--trace auto]`` drives a pair of the lab, lets the rules look once a
+second, and prints whatever was raised at any time, from when to when. CI runs a request of it. Results:
+``results/healthy.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import sys
+
+from specscope.cli.targets import LiveTarget
+from specscope.cli.watching import watching
+from specscope.findings.engine import EVERY_S
+from specscope.lab.demo_load import demo_load
+from specscope.lab.server import LabServer
+from specscope.lab.spec import ServerSpec
+from specscope.settings import Settings
+
+N_MAX = 7
+
+
+async def run(seconds: float, trace: str) -> bool:
+    """Print what was raised; whether none of it was a warning."""
+    raised: dict[tuple[str, str], tuple[float, float, str, str]] = {}
+    spec, settings = ServerSpec(n_max=N_MAX), Settings(trace=trace, gpu=False)  # type: ignore[arg-type]
+    async with LabServer(spec) as server:
+        target = LiveTarget(server.url, server.pid)
+        async with watching([target], settings) as pump, demo_load(server.url):
+            for _ in range(int(seconds / EVERY_S)):
+                await asyncio.sleep(EVERY_S)
+                session = pump.session()
+                for f in pump.diagnosis(session).findings:
+                    began = raised[f.code, f.subject][0] if (f.code, f.subject) in raised else session.at
+                    raised[f.code, f.subject] = (began, session.at, f.severity, f"{f.name}: {f.summary}")
+        said = pump.diagnosis(final=True)
+    view = pump.session()
+    print(f"{seconds:g} s, trace {trace}: {view.targets[0].totals.cycles:,} cycles, {len(said.outcomes)} rules")
+    for (code, subject), (began, ended, severity, text) in sorted(raised.items()):
+        print(f"  {severity} {code} {subject} {text} ({began - view.started_at:.0f}-{ended - view.started_at:.0f} s)")
+    for state in ("collecting", "failed"):
+        for o in said.rules(state):
+            print(f"  {state}: {o.rule.name}: {o.says}")
+    final = [f.name for f in said.findings if (f.code, f.subject) not in raised]
+    print(f"  at the last look besides: {', '.join(final) or 'nothing'}")
+    bad = [severity for _, _, severity, _ in raised.values()] + [f.severity for f in said.findings]
+    return not said.rules("failed") and all(severity == "info" for severity in bad)
+
+
+def main() -> int:
+    """Exit 1 when a warning was raised."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=120.0)
+    parser.add_argument("--trace", default="off")
+    args = parser.parse_args()
+    return 0 if asyncio.run(run(args.seconds, args.trace)) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
