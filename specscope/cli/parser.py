@@ -109,6 +109,7 @@ def _parser() -> Parser:
     _recipe(commands, common)
     explain = commands.add_parser("explain", help="what a rule looks at, why it matters, what to do")
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
+    explain.add_argument("--markdown", action="store_true", help="all rules as a document")
     doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
     _target(doctor)
     stacks = commands.add_parser("stacks", parents=[common], help="Python frames of a server inside Python (py-spy)")
@@ -226,6 +227,7 @@ def _check(commands: Commands, common: Parser, runs: Parser) -> None:
         default="warning",
         help="least severity that gives exit 1 (default warning)",
     )
+    check.add_argument("--against", metavar="FILE", help="a recording to compare with: what changed since")
 
 
 def _recipe(commands: Commands, common: Parser) -> None:

@@ -13,8 +13,9 @@ from specscope.cli.runs import load_runs
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
 from specscope.recording import Recording
+from specscope.reports.findings_text import findings_text
 from specscope.reports.snapshot import encode, snapshot
-from specscope.reports.text import findings_text, summary
+from specscope.reports.text import summary
 
 if TYPE_CHECKING:
     from argparse import Namespace

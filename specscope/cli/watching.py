@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from specscope.cli.targets import LiveTarget
     from specscope.events import Event
     from specscope.recording import Recorder
-    from specscope.session.state import Target
+    from specscope.session.state import Session, Target
     from specscope.settings import Settings
 
 ATTACH_WAIT_S: Final = 10.0
@@ -112,6 +112,7 @@ async def watching(
     recorder: Recorder | None = None,
     listener: Callable[[Event], None] | None = None,
     runs: Runs | None = None,
+    against: Session | None = None,
 ) -> AsyncGenerator[Pump]:
     """Sources attached and running inside the block; one line on stderr says so.
 
@@ -122,7 +123,7 @@ async def watching(
     """
     _tell_of_missing_log(settings.log)
     clock = Clock()
-    pump = Pump(settings, clock, recorder, runs=runs)
+    pump = Pump(settings, clock, recorder, runs=runs, against=against)
     if listener is not None:
         pump.listeners.append(listener)
     watches = make_watches(targets, clock, settings)

@@ -43,6 +43,11 @@ class Engine:
         self._diagnosis = Diagnosis()
 
     @property
+    def diagnosis(self) -> Diagnosis:
+        """What the last look gave."""
+        return self._diagnosis
+
+    @property
     def looked_at(self) -> float | None:
         """The session's time at the last look; None before the first."""
         return self._looked[0] if self._looked is not None else None

@@ -19,6 +19,9 @@ RULES: Final[tuple[Rule, ...]] = (
     *server.RULES,
 )
 
+SECTIONS: Final = ("Looks at", "Why it matters", "What to do", "Evidence")
+"""What a rule's text consists of after its first sentence; the last one says where its thresholds are from."""
+
 
 def rule_by(code_or_name: str) -> Rule | None:
     """The rule with this code (case ignored) or name."""

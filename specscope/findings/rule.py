@@ -56,6 +56,13 @@ class Finding:
     settled: bool = False
     since: float | None = None
 
+    @property
+    def cost_words(self) -> str:
+        """What it costs, for people; empty where that was not measured."""
+        if self.cost_ms is not None:
+            return f"{self.cost_ms:.1f} ms a cycle"
+        return f"{self.cost_tok_per_s:.1f} tok/s" if self.cost_tok_per_s is not None else ""
+
 
 @dataclass(frozen=True, slots=True)
 class Collecting:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from specscope import __version__
+from specscope.reports.findings_json import diagnosis_json
 from specscope.reports.snapshot_config import config_json, sampling_json
 from specscope.reports.snapshot_economics import (
     economics_json,
@@ -25,8 +26,7 @@ from specscope.reports.stacks import stacks_json
 
 if TYPE_CHECKING:
     from specscope.events import ModelRead
-    from specscope.findings.diagnosis import Diagnosis, Outcome
-    from specscope.findings.rule import Finding
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.session.state import Referee, RequestRow, Session, SourceView, Target
 
 SCHEMA_VERSION: Final = 1
@@ -43,12 +43,11 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
     target = next((t for t in session.targets if t.id == target_id), None)
     if target is None:
         raise KeyError(target_id)
-    of_target = diagnosis.of(target.id)
     return {
         "schema_version": SCHEMA_VERSION,
         "tool_version": __version__,
         "at": datetime.fromtimestamp(session.at, UTC).isoformat(timespec="milliseconds"),
-        "target": _target(target),
+        "target": target_json(target),
         "model": {role: _model(target.models.get(role)) for role in ("target", "drafter", "projector")},
         "speculation": _speculation(target),
         "requests": [_request(r) for r in target.requests],
@@ -63,8 +62,7 @@ def snapshot(session: Session, diagnosis: Diagnosis, target_id: str = "t0") -> J
         "memory": memory_json(target),
         "sampling": sampling_json(target),
         "config": config_json(target),
-        "findings": [finding_json(f) for f in of_target.findings],
-        "collecting": [collecting_json(o) for o in of_target.rules("collecting")],
+        **diagnosis_json(diagnosis.of(target.id)),
         "regimes": regimes_json(target),
         "prefill": prefill_json(target.prefill),
         "marks": [{"at": at, "label": label} for at, label in session.marks],
@@ -79,7 +77,8 @@ def encode(value: Json) -> str:
     return msgspec.json.format(msgspec.json.encode(value), indent=2).decode()
 
 
-def _target(target: Target) -> Json:
+def target_json(target: Target) -> Json:
+    """Which server this is, and how it is."""
     return {
         "id": target.id,
         "url": target.url,
@@ -206,28 +205,6 @@ def _throughput(target: Target) -> Json:
         "window_s": rates.span_s or None,
         **throughput_json(target),
     }
-
-
-def finding_json(finding: Finding) -> Json:
-    """One finding."""
-    return {
-        "code": finding.code,
-        "name": finding.name,
-        "severity": finding.severity,
-        "subject": finding.subject,
-        "summary": finding.summary,
-        "evidence": [{"what": what, "seen": seen} for what, seen in finding.evidence],
-        "advice": finding.advice,
-        "link": finding.link or None,
-        "cost_ms": finding.cost_ms,
-        "cost_tok_per_s": finding.cost_tok_per_s,
-        "since": finding.since,
-    }
-
-
-def collecting_json(outcome: Outcome) -> Json:
-    """A rule that waits, and for what."""
-    return {"code": outcome.rule.code, "name": outcome.rule.name, "needs": outcome.says}
 
 
 def _sources(sources: tuple[SourceView, ...]) -> list[Json]:

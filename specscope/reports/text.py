@@ -1,4 +1,4 @@
-"""The state and the findings as plain text: for a snapshot without --json, check, and the summary at the end."""
+"""The state as plain text: for a snapshot without --json, and the summary at the end."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from specscope.reports.gpu_text import gpu_lines
 from specscope.session.economics.words import evidence_of, factor, kinds, told_of
 
 if TYPE_CHECKING:
-    from specscope.findings.diagnosis import Diagnosis
-    from specscope.findings.rule import Finding, Rule
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Regime
     from specscope.session.state import Evidence, Session, Target
@@ -172,40 +170,6 @@ def referee_sentence(target: Target) -> str:
         agreed = referee.requests_checked - referee.requests_parted
         return f"{agreed} of {referee.requests_checked} requests equal the totals in the log"
     return referee.waiting
-
-
-def findings_text(diagnosis: Diagnosis) -> str:
-    """All findings, each with its evidence and advice; then what is still being collected."""
-    blocks = [_finding(f) for f in diagnosis.findings]
-    if not blocks:
-        blocks = ["no findings"]
-    blocks += [f"collecting: {o.rule.code} {o.rule.name} needs {o.says}" for o in diagnosis.rules("collecting")]
-    return "\n".join(blocks)
-
-
-def findings_markdown(session: Session, diagnosis: Diagnosis) -> str:
-    """The findings as Markdown, to paste into an issue."""
-    lines = ["### specscope check", ""]
-    for target in session.targets:
-        build = target.props.build if target.props else None
-        lines += [f"- server: {target.kind} {build or 'build unknown'}, {target.server}, evidence {target.evidence}"]
-    for f in diagnosis.findings:
-        lines += ["", f"**{f.code} {f.name}** ({f.severity}): {f.summary}", ""]
-        lines += [f"- {what}: `{seen}`" for what, seen in f.evidence]
-        lines += [f"- to do: {f.advice}", *([f"- {f.link}"] if f.link else [])]
-    if not diagnosis.findings:
-        lines += ["", "No findings."]
-    return "\n".join(lines)
-
-
-def _finding(f: Finding) -> str:
-    evidence = "\n".join(f"    {what}: {seen}" for what, seen in f.evidence)
-    return f"{f.severity.upper()} {f.code} {f.name}: {f.summary}\n{evidence}\n    to do: {f.advice}"
-
-
-def rule_line(rule: Rule, first_line: str) -> str:
-    """A rule in the list that ``explain`` prints."""
-    return f"{rule.code}  {rule.name:<24} {rule.severity:<9} {first_line}"
 
 
 def _number(value: float | None, digits: int = 2) -> str:

@@ -11,6 +11,7 @@ from fake_server import FakeServer, Llama
 from programs import make_recording
 
 from specscope.cli.main import main
+from specscope.findings.registry import RULES
 from specscope.recording import Recording
 
 if TYPE_CHECKING:
@@ -97,9 +98,21 @@ def test_check_of_a_recording(tmp_path: Path, config: str, capsys: pytest.Captur
     path = str(make_recording(tmp_path / "r.jsonl.gz"))
     assert main(["check", path, "--json", "--config", config]) == 1
     out, err = capsys.readouterr()
-    assert json_of(out)["findings"]
+    found = json_of(out)
+    assert [f["name"] for f in found["findings"]] == ["hidden_min_p"]
+    assert [t["id"] for t in found["targets"]] == ["t0"]
+    assert (found["against"], found["failed"]) == (None, [])
+    assert found["rules"]["looked"] == len(RULES)
     assert err == ""
     assert main(["check", path]) == 0
+
+
+def test_check_against_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, before = (str(make_recording(tmp_path / name)) for name in ("now.jsonl.gz", "before.jsonl.gz"))
+    assert main(["check", path, "--json", "--against", before]) == 0
+    assert json_of(capsys.readouterr().out)["against"] == before
+    with FakeServer(Llama().routes()) as server:
+        assert main(["check", server.url, *SHORT, "--against", before]) == 0
 
 
 def test_snapshot_and_stream_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

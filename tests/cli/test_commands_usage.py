@@ -12,6 +12,7 @@ from programs import make_recording
 from specscope.cli import targets
 from specscope.cli.main import main
 from specscope.cli.parser import COMMANDS
+from specscope.reports.rules import rules_markdown
 from specscope.sources.discovery import Discovery
 
 if TYPE_CHECKING:
@@ -73,6 +74,9 @@ def test_no_screen_without_a_terminal(words: list[str], capsys: pytest.CaptureFi
         ["snapshot", "--pid", "x"],
         ["check", "--fail-on", "bad"],
         ["check", "--json", "--markdown"],
+        ["check", "http://h", "--against", "missing.jsonl"],
+        ["check", "http://h", "--against", "/"],
+        ["explain", "hidden_min_p", "--markdown"],
         ["record", "http://127.0.0.1:1"],
         ["replay"],
         ["replay", "f", "--speed", "-1"],
@@ -204,6 +208,15 @@ def test_explain(capsys: pytest.CaptureFixture[str]) -> None:
     out = capsys.readouterr().out
     assert "What to do" in out
     assert "`" not in out
+    assert exit_of("explain", "--markdown") == 0
+    assert capsys.readouterr().out == rules_markdown()
+
+
+def test_explain_knows_what_a_misspelt_rule_may_be(capsys: pytest.CaptureFixture[str]) -> None:
+    assert exit_of("explain", "hiden_min_p") == 2
+    assert "did you mean hidden_min_p?" in one_line(capsys.readouterr().err)
+    assert exit_of("explain", "nothing like it") == 2
+    assert "specscope explain lists them all" in one_line(capsys.readouterr().err)
 
 
 @pytest.mark.parametrize(

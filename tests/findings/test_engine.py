@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from judged import case
 
@@ -189,6 +189,7 @@ def test_the_rule_is_told_what_it_has_raised(bench: Bench) -> None:
     assert told == [frozenset(), frozenset(), frozenset(), {"t0 slot 1"}]
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(["found", "nothing", "waits"]), min_size=3, max_size=60))
 def test_it_never_changes_twice_within_moments(says: list[str]) -> None:
     bench, shown = Bench(), list[bool]()

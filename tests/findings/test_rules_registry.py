@@ -13,7 +13,7 @@ from judged import case, look
 
 import specscope.findings as package
 from specscope.findings.engine import Engine, diagnose
-from specscope.findings.registry import RULES, explanation, rule_by
+from specscope.findings.registry import RULES, SECTIONS, explanation, rule_by
 from specscope.findings.rule import SEVERITIES, Collecting, Rule
 from specscope.session.fold import Fold
 from specscope.settings import Profile, Settings
@@ -88,7 +88,7 @@ def test_a_rule_explains_itself_in_four_sections(rule: Rule) -> None:
     assert text == (sys.modules[rule.look.__module__].__doc__ or "").strip()
     first, *sections = text.split("\n\n")
     assert "\n" not in first
-    assert [s.split(":")[0] for s in sections] == ["Looks at", "Why it matters", "What to do", "Evidence"]
+    assert tuple(s.split(":")[0] for s in sections) == SECTIONS
     assert all(s.rstrip().endswith(".") for s in sections)
 
 

@@ -37,7 +37,7 @@ async def test_synthetic_rates_give_the_tau_known_in_advance() -> None:
     async with LabServer(RATES) as server, watch(server) as pump:
         await run_load(server.url, LoadPlan(requests=10, tokens=600))
     seen = target(pump)
-    body = snapshot(pump.session(), pump.diagnosis())["speculation"]
+    body = snapshot(pump.session(), pump.diagnosis(final=True))["speculation"]
     referee = body["referee"]
     assert (body["cycles"], body["drafted_tokens"], body["accepted_tokens"]) == (
         referee["cycles"],

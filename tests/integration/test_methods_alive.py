@@ -66,7 +66,7 @@ async def test_a_method_is_named_counted_and_clamped_as_the_server_does(method: 
         await until_traced(pump)
         await run_load(server.url, PLAN)
         await until(lambda: _is_over(target(pump)), "all requests ended")
-        found = {f.name: dict(f.evidence) for f in pump.diagnosis().findings}
+        found = {f.name: dict(f.evidence) for f in pump.diagnosis(final=True).findings}
     seen = target(pump)
     count = seen.referee.count
     assert count is not None, seen.referee.waiting
@@ -103,7 +103,7 @@ async def test_p_min_shortens_drafts_of_a_method_that_is_healthy(method: Method)
     async with LabServer(spec) as server, watch(server) as pump:
         await run_load(server.url, LoadPlan(requests=1, tokens=150))
         await until(lambda: _is_over(target(pump)), "the request ended")
-        assert [f.name for f in pump.diagnosis().findings] == []
+        assert [f.name for f in pump.diagnosis(final=True).findings] == []
     seen = target(pump)
     assert seen.config.types == (method.named,)
     assert seen.config.n_max_effective == spec.width

@@ -44,7 +44,7 @@ async def _under_load(spec: ServerSpec) -> tuple[Target, set[str]]:
         await until_traced(pump)
         load = asyncio.create_task(run_load(server.url, LoadPlan(requests=None, duration_s=60, tokens=400)))
         await until(lambda: target(pump).backend_path.evidence == "exact", "copies that tell the path")
-        seen, findings = target(pump), pump.diagnosis().findings
+        seen, findings = target(pump), pump.diagnosis(final=True).findings
         load.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await load

@@ -5,17 +5,13 @@ from __future__ import annotations
 import re
 
 import builders as b
-import pytest
 from economics_bench import Bench, stepped
 from methods_bench import DRAFTER, Server
 from simulated import Load, Work
 
 from specscope import events as ev
-from specscope.findings.engine import diagnose
-from specscope.findings.registry import RULES
-from specscope.reports.text import MARKS, findings_markdown, findings_text, referee_sentence, rule_line, summary
+from specscope.reports.text import MARKS, referee_sentence, summary
 from specscope.session.fold import Fold
-from specscope.settings import Settings
 
 LOAD = Load((Work(0, 1, 1.0, ((15, 5),) * 1500),))
 TRACED = [b.found(), b.server("ready"), b.attached("log", "cycles")]
@@ -183,55 +179,7 @@ def test_before_any_comparison_it_says_what_it_waits_for() -> None:
     assert sentence(*TRACED) == "waiting for all slots to be idle once"
 
 
-# --- findings --------------------------------------------------------------------------------------------------------
-
-
-def test_a_finding_in_words_has_its_evidence_and_what_to_do() -> None:
-    view = b.fold(b.found(), SPC103).view()
-    text = findings_text(diagnose(view, Settings()))
-    assert text.splitlines() == [
-        f"CRITICAL SPC103 synthetic_acceptance: {SYNTHETIC}",
-        "    --spec-synth-len: 3.5",
-        "    to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
-    ]
-
-
-def test_no_findings_and_what_is_still_waited_for() -> None:
-    assert findings_text(diagnose(Fold().view(), Settings())) == "no findings"
-    view = b.fold(b.found(), b.process("-md d.gguf")).view()
-    assert findings_text(diagnose(view, Settings())).splitlines() == [
-        "no findings",
-        "collecting: SPC101 speculation_off needs a look at /slots",
-    ]
-
-
-def test_findings_in_markdown_can_be_pasted_into_an_issue() -> None:
-    view = b.fold(*TRACED, b.props(build="b11434"), SPC103).view()
-    assert findings_markdown(view, diagnose(view, Settings())).splitlines() == [
-        "### specscope check",
-        "",
-        "- server: llama-server b11434, ready, evidence unknown",
-        "",
-        f"**SPC103 synthetic_acceptance** (critical): {SYNTHETIC}",
-        "",
-        "- --spec-synth-len: `3.5`",
-        "- to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
-        "- https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
-    ]
-
-
-def test_markdown_without_findings_says_so() -> None:
-    view = b.fold(b.found()).view()
-    text = findings_markdown(view, diagnose(view, Settings()))
-    assert "build unknown" in text
-    assert text.endswith("\n\nNo findings.")
-
-
-@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
-def test_a_rule_in_the_list(rule: object) -> None:
-    line = rule_line(rule, "What it is.")
-    assert line.startswith(f"{rule.code}  {rule.name}")
-    assert line.endswith(f"{rule.severity:<9} What it is.")
+# --- devices and memory ----------------------------------------------------------------------------------------------
 
 
 def test_a_device_its_energy_its_memory_and_the_context_in_words() -> None:

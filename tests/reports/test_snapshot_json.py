@@ -13,14 +13,15 @@ from simulated import Load, Work
 from specscope import __version__
 from specscope import events as ev
 from specscope.findings.engine import diagnose
+from specscope.findings.registry import RULES
 from specscope.reports.snapshot import SCHEMA_VERSION, encode, snapshot
 from specscope.session.fold import Fold
 from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting regimes prefill marks epochs
-sources overhead
+stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting failed rules regimes prefill
+marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -52,7 +53,7 @@ accepted_tokens tau stop seen_whole agrees seen_by
 ANATOMY = """
 draft submit verify features sampling copies sync other whole turns cycles evidence basis draft_sampling
 """
-FINDING = "code name severity subject summary evidence advice link cost_ms cost_tok_per_s since"
+FINDING = "code name severity subject summary evidence advice link cost_ms cost_tok_per_s since settled"
 MODEL = "path name arch file_bytes tensor_types n_vocab n_embd n_layer n_ctx_train block_size"
 
 LOAD = Load((Work(0, 1, 1.0, ((15, 5), (15, 0), (3, 3)), prompt=37), Work(1, 2, 1.1, ((15, 2),))))
@@ -106,7 +107,7 @@ def test_the_version_of_the_schema_comes_first() -> None:
 def test_what_was_not_seen_is_null_and_never_nought() -> None:
     snap = made(b.found(url=None))
     assert [
-        n for n in _numbers({k: v for k, v in snap.items() if k not in ("schema_version", "epochs")}) if n == 0
+        n for n in _numbers({k: v for k, v in snap.items() if k not in ("schema_version", "epochs", "rules")}) if n == 0
     ] == [
         0,  # requests checked, parted and facts missed: counts that this program makes itself
         0,
@@ -331,6 +332,10 @@ def test_findings_and_what_still_waits_are_in_it() -> None:
     assert {"what": "asked for", "seen": "32"} in finding["evidence"]
     waiting = made(b.found(), b.process("-md d.gguf"))
     assert waiting["collecting"] == [{"code": "SPC101", "name": "speculation_off", "needs": "a look at /slots"}]
+    assert waiting["failed"] == []
+    counts = waiting["rules"]
+    assert list(counts) == ["looked", "found", "nothing"]
+    assert counts["looked"] == len(RULES) == counts["found"] + counts["nothing"] + len(waiting["collecting"])
 
 
 def test_a_snapshot_is_of_one_server() -> None:

@@ -1,0 +1,55 @@
+"""Findings as JSON: in the snapshot and in what ``check --json`` prints. Both grow only by addition."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from specscope.findings.diagnosis import Diagnosis, Outcome
+    from specscope.findings.rule import Finding
+
+Json = dict[str, Any]
+
+
+def diagnosis_json(diagnosis: Diagnosis) -> Json:
+    """``findings``, the costliest first; ``collecting``: rules that wait; ``failed``: rules that broke; and counts."""
+    return {
+        "findings": [finding_json(f) for f in diagnosis.findings],
+        "collecting": [_waiting(o) for o in diagnosis.rules("collecting")],
+        "failed": [_failed(o) for o in diagnosis.rules("failed")],
+        "rules": {
+            "looked": len(diagnosis.outcomes),
+            "found": len(diagnosis.rules("found")),
+            "nothing": len(diagnosis.rules("nothing")),
+        },
+    }
+
+
+def finding_json(finding: Finding) -> Json:
+    """One finding. ``since``: seconds since the epoch; costs are null where they were not measured."""
+    return {
+        "code": finding.code,
+        "name": finding.name,
+        "severity": finding.severity,
+        "subject": finding.subject,
+        "summary": finding.summary,
+        "evidence": [{"what": what, "seen": seen} for what, seen in finding.evidence],
+        "advice": finding.advice,
+        "link": finding.link or None,
+        "cost_ms": finding.cost_ms,
+        "cost_tok_per_s": finding.cost_tok_per_s,
+        "since": finding.since,
+        "settled": finding.settled,
+    }
+
+
+def _waiting(outcome: Outcome) -> Json:
+    return {**_rule(outcome), "needs": outcome.says}
+
+
+def _failed(outcome: Outcome) -> Json:
+    return {**_rule(outcome), "error": outcome.says}
+
+
+def _rule(outcome: Outcome) -> Json:
+    return {"code": outcome.rule.code, "name": outcome.rule.name}
