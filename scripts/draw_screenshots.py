@@ -37,6 +37,9 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("memory-80x24", "h200_memory", (80, 24), ("4",)),
     ("memory-120x40", "h200_memory", (120, 40), ("4",)),
     ("memory-200x60", "h200_memory", (200, 60), ("4",)),
+    ("findings-80x24", "h200_top_k_0", (80, 24), ("6",)),
+    ("findings-120x40", "h200_top_k_0", (120, 40), ("6",)),
+    ("findings-200x60", "h200_host_argmax", (200, 60), ("6", "j")),
     ("time-120x40", "h200_host_argmax", (120, 40), ("3",)),
     ("time-80x24", "h200_top_k_0", (80, 24), ("3",)),
 )

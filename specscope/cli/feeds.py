@@ -13,14 +13,14 @@ from specscope.sources.source import Clock
 if TYPE_CHECKING:
     from specscope.cli.runs import Runs
     from specscope.cli.targets import LiveTarget
-    from specscope.findings.rule import Finding
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.recording import Recording
     from specscope.session.state import Session
     from specscope.settings import Settings
 
 
 class _PumpedFeed:
-    """What both feeds show: the state of their pump, and what the rules find in the state last asked for."""
+    """What both feeds show: the state of their pump, and what the rules say of the state last asked for."""
 
     def __init__(self, pump: Pump) -> None:
         self.pump = pump
@@ -31,13 +31,9 @@ class _PumpedFeed:
         self._shown = self.pump.session()
         return self._shown
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules find in the state last asked for."""
-        return self.pump.diagnosis(self._shown, final=self._ended()).findings
-
-    def _ended(self) -> bool:
-        """Whether no fact will follow."""
-        return False
+    def diagnosis(self) -> Diagnosis:
+        """What the rules say of the state last asked for."""
+        return self.pump.diagnosis(self._shown)
 
     def reset(self) -> None:
         """Start all counts anew."""
@@ -67,6 +63,7 @@ class ReplayFeed(_PumpedFeed):
 
     def __init__(self, recording: Recording, settings: Settings, speed: float, runs: Runs | None = None) -> None:
         super().__init__(Pump(settings, None, runs=runs))
+        self.pump.look_along()
         self._source = ReplaySource(recording, speed)
         self._began = recording.header.started
 
@@ -83,8 +80,9 @@ class ReplayFeed(_PumpedFeed):
         """How many recorded seconds pass in one."""
         return self._source.speed
 
-    def _ended(self) -> bool:
-        return self._source.done
+    def diagnosis(self) -> Diagnosis:
+        """What the rules said while the facts were played; at the end, of all. When it is asked changes nothing."""
+        return self.pump.diagnosis(self._shown, final=True) if self._source.done else self.pump.last_diagnosis()
 
     @property
     def at_end(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual.app import App, SystemCommand
 from textual.binding import Binding
 
+from specscope.findings.diagnosis import Diagnosis
 from specscope.session.state import Session
 from specscope.views.cycle_filter import HINT
 from specscope.views.feed import Replay
@@ -14,6 +15,7 @@ from specscope.views.frame import Frame, activity_of, counts_began
 from specscope.views.ink import ink_from
 from specscope.views.plain import AsciiOnly, Colourless
 from specscope.views.screens.cycles import CyclesScreen
+from specscope.views.screens.findings import FindingsScreen
 from specscope.views.screens.live import LiveScreen
 from specscope.views.screens.memory import MemoryScreen
 from specscope.views.screens.timing import TimingScreen
@@ -51,6 +53,7 @@ class SpecscopeApp(App[None]):
         "cycles": CyclesScreen,
         "timing": TimingScreen,
         "memory": MemoryScreen,
+        "findings": FindingsScreen,
     }
     DEFAULT_MODE: ClassVar[str] = "live"
     ALLOW_SELECT: ClassVar[bool] = False
@@ -69,6 +72,7 @@ class SpecscopeApp(App[None]):
         Binding("2", "go('cycles')", "Cycles", show=False),
         Binding("3", "go('timing')", "Time", show=False),
         Binding("4", "go('memory')", "Memory", show=False),
+        Binding("6", "go('findings')", "Findings", show=False),
         Binding("left_square_bracket", "next_target(-1)", "Previous server", show=False),
         Binding("right_square_bracket", "next_target(1)", "Next server", show=False),
     ]
@@ -120,9 +124,9 @@ class SpecscopeApp(App[None]):
         """The moment to be shown: the present, or where it was paused."""
         if self._paused is not None:
             shown = self._paused
-            session, findings = shown.session, shown.findings
+            session, diagnosis = shown.session, shown.diagnosis
         else:
-            session, findings = self._ask()
+            session, diagnosis = self._ask()
         targets = session.targets
         self._index = min(self._index, max(0, len(targets) - 1))
         target = targets[self._index] if targets else None
@@ -130,7 +134,7 @@ class SpecscopeApp(App[None]):
             session=session,
             target=target,
             index=self._index,
-            findings=findings,
+            diagnosis=diagnosis,
             activity=activity_of(target, session.at),
             counted_since=counts_began(target, session.started_at, self._reset_at),
             paused=self._paused is not None,
@@ -139,12 +143,12 @@ class SpecscopeApp(App[None]):
             notice=self._notice,
         )
 
-    def _ask(self) -> tuple[Session, tuple[Any, ...]]:
+    def _ask(self) -> tuple[Session, Diagnosis]:
         try:
-            return self.feed.session(), self.feed.findings()
+            return self.feed.session(), self.feed.diagnosis()
         except Exception as error:  # noqa: BLE001  a broken rule or fold must not end the screen
             self._failure = f"{type(error).__name__}: {error}"
-            return Session(at=0.0, started_at=0.0), ()
+            return Session(at=0.0, started_at=0.0), Diagnosis()
 
     def paint(self) -> None:
         """Show the present moment on the screen that is in use, also behind an overlay."""
@@ -281,6 +285,7 @@ class SpecscopeApp(App[None]):
         yield SystemCommand("Widths", "What other draft widths would give", self.action_widths)
         yield SystemCommand("Time", "Where milliseconds go, stalls and copies", lambda: self.action_go("timing"))
         yield SystemCommand("Memory", "What is where, how it grew, and the GPUs", lambda: self.action_go("memory"))
+        yield SystemCommand("Findings", "What is wrong, what shows it, what to do", lambda: self.action_go("findings"))
         yield SystemCommand("Pause", "Let the picture stand still, or go on", self.action_pause)
         yield SystemCommand("Mark", "Name what the server does from here on", self.action_mark)
         yield SystemCommand("Reset counts", "Start all counts anew", self.action_reset)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Finding
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.session.state import Session
 
 
@@ -16,8 +16,8 @@ class Feed(Protocol):
         """The frozen state now. The paint timer asks for it up to ten times a second, so it must be cheap."""
         ...
 
-    def findings(self) -> tuple[Finding, ...]:
-        """What the rules find in the state now."""
+    def diagnosis(self) -> Diagnosis:
+        """What the rules say of the state now."""
         ...
 
     def reset(self) -> None:

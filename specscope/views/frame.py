@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
+    from specscope.findings.diagnosis import Diagnosis
     from specscope.findings.rule import Finding
     from specscope.session.state import Session, Target
 
@@ -38,7 +39,7 @@ class Frame:
         session: the state; its ``at`` is the screen's clock.
         target: the server shown; None before any was found.
         index: its place among the session's targets.
-        findings: of all targets.
+        diagnosis: what the rules say, of all targets.
         counted_since: when the counts of this target began: with the watch, the server's start, or a reset.
         activity: what that server is doing.
         paused: the picture stands still while facts go on being taken in.
@@ -50,7 +51,7 @@ class Frame:
     session: Session
     target: Target | None
     index: int
-    findings: tuple[Finding, ...]
+    diagnosis: Diagnosis
     activity: Activity
     counted_since: float
     paused: bool = False
@@ -62,6 +63,11 @@ class Frame:
     def now(self) -> float:
         """Seconds since the epoch."""
         return self.session.at
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """Of all targets, the costliest first."""
+        return self.diagnosis.findings
 
     @property
     def speculating(self) -> bool | None:

@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from specscope import events as ev
+from specscope.findings.diagnosis import Diagnosis
 from specscope.findings.rule import Finding
 from specscope.session.fold import Fold
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from specscope.findings.diagnosis import Outcome
     from specscope.session.gpu_state import Machine
     from specscope.session.state import Session
 
@@ -46,6 +48,7 @@ class StillFeed:
     ) -> None:
         self.fold = Fold()
         self.found = tuple(findings)
+        self.outcomes: tuple[Outcome, ...] = ()
         self.fails = fails
         self.resets = 0
         self.closed = False
@@ -61,8 +64,8 @@ class StillFeed:
     def session(self) -> Session:
         return self.fold.view(self.now)
 
-    def findings(self) -> tuple[Finding, ...]:
-        return self.found
+    def diagnosis(self) -> Diagnosis:
+        return Diagnosis(self.found, self.outcomes)
 
     def reset(self) -> None:
         self.resets += 1

@@ -184,7 +184,7 @@ async def test_the_palette_offers_what_keys_do() -> None:
 async def test_the_palette_goes_to_every_screen() -> None:
     async with running(StillFeed(facts.exact())) as pilot:
         names = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
-        assert {"Live", "Cycles", "Time", "Memory"} <= names
+        assert {"Live", "Cycles", "Time", "Memory", "Findings"} <= names
 
 
 async def test_keys_in_the_bottom_row_exist() -> None:
@@ -193,17 +193,18 @@ async def test_keys_in_the_bottom_row_exist() -> None:
         assert "1 live" not in rows(pilot)[-1]
         await pilot.press("5", "9", "x")
         for key, others in (
-            ("2", "1 live  3 time  4 memory"),
-            ("3", "1 live  2 cycles  4 memory"),
-            ("4", "1 live  2 cycles  3 time"),
-            ("1", "2 cycles  3 time  4 memory"),
+            ("2", "1 live  3 time  4 memory  6 findings"),
+            ("3", "1 live  2 cycles  4 memory  6 findings"),
+            ("4", "1 live  2 cycles  3 time  6 findings"),
+            ("6", "1 live  2 cycles  3 time  4 memory  ? help  j k choose"),
+            ("1", "2 cycles  3 time  4 memory  6 findings"),
         ):
             await pilot.press(key)
             await painted(pilot)
             assert others in rows(pilot)[-1]
         await pilot.resize_terminal(80, 24)
         await painted(pilot)
-        assert "? help" in rows(pilot)[-1]
+        assert "4 memory  6 findings  ? help  space pause" in rows(pilot)[-1]
 
 
 async def test_end_of_the_watch_is_told() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import facts
@@ -191,7 +192,7 @@ async def test_two_slots_have_a_tape_each_or_one_that_names_them() -> None:
 async def test_findings_come_and_go() -> None:
     feed = StillFeed(facts.exact())
     async with running(feed) as pilot:
-        assert "findings" not in text(pilot)
+        assert "─ findings" not in text(pilot)
         feed.found = (CLAMPED, HIDDEN_MIN_P)
         await painted(pilot)
         assert "─ findings 1 warning, 1 info" in text(pilot)
@@ -199,7 +200,30 @@ async def test_findings_come_and_go() -> None:
         assert shown.index("SPC201") < shown.index("SPC103")
         feed.found = ()
         await painted(pilot)
-        assert "findings" not in text(pilot)
+        assert "─ findings" not in text(pilot)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 200])
+async def test_a_finding_is_told_whole(width: int) -> None:
+    summary = "sampling works on all 49,152 tokens of the vocabulary at each verified position"
+    finding = replace(HIDDEN_MIN_P, name="full_vocabulary_sort", summary=summary, cost_ms=36.7)
+    async with running(StillFeed(facts.exact(), [finding]), size=(width, 40)) as pilot:
+        below = " ".join(text(pilot).split("─ findings", 1)[1].split())
+        assert f"SPC201 full_vocabulary_sort 36.7 ms a cycle {summary} > {finding.advice}" in below
+
+
+async def test_findings_of_parts_and_of_other_servers_are_told_apart() -> None:
+    of_slot = replace(CLAMPED, subject="t0 slot 2")
+    elsewhere = replace(HIDDEN_MIN_P, target="t1", subject="t1")
+    async with running(StillFeed(facts.two_targets(), [of_slot, elsewhere])) as pilot:
+        assert "draft_width_clamped slot 2 " in text(pilot)
+        assert "hidden_min_p t1 " in text(pilot)
+
+
+async def test_findings_that_do_not_fit_are_counted_with_the_key_that_lists_them() -> None:
+    many = [replace(CLAMPED, subject=f"t0 slot {i}") for i in range(12)]
+    async with running(StillFeed(facts.exact(), many), size=(80, 24)) as pilot:
+        assert re.search("─ findings 12 info, (9|10|11) more not shown: key 6 lists all ─", text(pilot))
 
 
 async def test_a_feed_that_fails_leaves_the_screen() -> None:
@@ -211,7 +235,7 @@ async def test_a_feed_that_fails_leaves_the_screen() -> None:
 async def test_a_fold_that_fails_leaves_the_screen(monkeypatch: pytest.MonkeyPatch) -> None:
     feed = StillFeed(facts.exact())
     async with running(feed) as pilot:
-        monkeypatch.setattr(feed, "findings", lambda: 1 // 0)
+        monkeypatch.setattr(feed, "diagnosis", lambda: 1 // 0)
         await painted(pilot)
         assert "WATCH FAILED: ZeroDivisionError" in rows(pilot)[0]
 

@@ -12,6 +12,7 @@ from feeds import StillFeed
 from screens import painted, rows, running, text
 
 from specscope import events as ev
+from specscope.findings.diagnosis import Diagnosis
 from specscope.session.memory.map_state import Growth, Memory, MemorySample
 from specscope.views.frame import Frame, activity_of
 from specscope.views.screens.memory_plan import plan
@@ -156,7 +157,7 @@ async def test_the_largest_parts_are_shown_where_not_all_fit() -> None:
 def test_panels_do_not_overlap(scene: Callable[[], DeviceFeed]) -> None:
     session = scene().session()
     target = session.targets[0]
-    frame = Frame(session, target, 0, (), activity_of(target, session.at), session.started_at)
+    frame = Frame(session, target, 0, Diagnosis(), activity_of(target, session.at), session.started_at)
     for width in (40, 80, 110, 169, 170, 240):
         for height in range(3, 70):
             taken: set[tuple[int, int]] = set()

@@ -28,7 +28,7 @@ TRACED = [traced.traced, traced.plain, traced.by_cpu, traced.estimated, traced.u
 def frame_of(feed: StillFeed) -> Frame:
     session = feed.session()
     target = session.targets[0]
-    return Frame(session, target, 0, feed.found, activity_of(target, session.at), session.started_at)
+    return Frame(session, target, 0, feed.diagnosis(), activity_of(target, session.at), session.started_at)
 
 
 @pytest.mark.parametrize("findings", [(), (HIDDEN_MIN_P,), (HIDDEN_MIN_P, CLAMPED) * 6], ids=len)

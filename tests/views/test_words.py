@@ -69,7 +69,14 @@ def test_long_texts_break_between_words() -> None:
     assert wrapped("one two three", 20, 2) == ["one two three"]
     assert wrapped("one two three", 7, 2) == ["one two", "three"]
     assert wrapped("one two three four", 7, 2) == ["one two", "three four"]
-    assert wrapped("unbroken", 4, 2) == ["unbroken"]
+    assert wrapped("unbroken", 4, 3) == ["unbr", "oken"]
+    assert wrapped("unbroken word", 4, 2) == ["unbr", "oken word"]
+
+
+def test_the_first_row_of_a_long_text_may_be_shorter() -> None:
+    assert wrapped("one two three", 9, 3, first=4) == ["one", "two three"]
+    assert wrapped("longer than that", 9, 3, first=4) == ["", "longer", "than that"]
+    assert wrapped("one", 9, 3, first=-2) == ["", "one"]
 
 
 def test_runs_join_neighbours() -> None:

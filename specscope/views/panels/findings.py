@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
+
 from specscope.findings.rule import SEVERITIES
+from specscope.views.finding_words import SYMBOLS, counts, part_words
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
@@ -13,71 +16,96 @@ if TYPE_CHECKING:
 
     from textual.strip import Strip
 
-    from specscope.findings.rule import Finding, Severity
+    from specscope.findings.rule import Finding
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
 
-SYMBOLS: Final[dict[Severity, str]] = {"critical": "✖ critical", "warning": "! warning ", "info": "i info    "}
 WIDE: Final = 170
-"""From this width on, summary and advice share a row."""
+"""From this width on, summary and advice share a row where both fit."""
+INDENT: Final = "   "
 ADVICE_MARK: Final = "   > "
-ADVICE_MOST: Final = 2
-"""Rows that an advice may take."""
+BESIDE: Final = "  > "
+MOST: Final = 3
+"""Rows that a summary, or an advice, may take; both are whole on the Findings screen."""
 
 
 class Findings(Panel):
     """A few rows per finding, worst first."""
 
     def watched(self, frame: Frame) -> object:
-        """The findings."""
-        return frame.findings
+        """The findings, and which server is shown."""
+        return frame.findings, shown_id(frame)
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
-        """A title with the counts, and as many findings as fit whole."""
+        """A title with the counts, and as many findings as fit whole; the worst is shown in any case."""
         findings = worst_first(frame.findings)
         rows: list[Line | Strip] = []
-        shown = 0
+        fitting = 0
         for finding in findings:
-            if len(rows) + rows_of(finding, width) > height - 1:
+            room = height - 1 - len(rows)
+            if rows and rows_of(finding, shown_id(frame), width) > room:
                 break
-            rows += _finding(finding, ink, width)
-            shown += 1
-        said = _counts(findings)
-        if len(findings) > shown:
-            said += f", {len(findings) - shown} more not shown"
+            written = _finding(finding, shown_id(frame), ink, width, room)
+            rows += written
+            fitting += 1
+        said = counts(findings)
+        if len(findings) > fitting:
+            said += f", {len(findings) - fitting} more not shown: key 6 lists all"
         return [ink.rule("findings", width, said), *rows]
 
 
+def shown_id(frame: Frame) -> str | None:
+    """The id of the server on the screen."""
+    return frame.target.id if frame.target is not None else None
+
+
 def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """The order in which findings are shown."""
+    """The order in which findings are shown where there is room for few: the severest, then the costliest."""
     return sorted(findings, key=lambda f: -SEVERITIES.index(f.severity))
 
 
-def rows_of(finding: Finding, width: int) -> int:
-    """How many rows a finding takes."""
-    return 1 if width >= WIDE else 1 + len(_advice(finding, width))
+def rows_of(finding: Finding, shown: str | None, width: int) -> int:
+    """How many rows a finding takes where the server ``shown`` is on the screen."""
+    if _in_one_row(finding, shown, width):
+        return 1
+    return len(_summary(finding, shown, width)) + len(_advice(finding, width))
+
+
+def _head(finding: Finding, shown: str | None) -> tuple[str, str, str]:
+    """What stands before the summary: severity, identity, cost."""
+    part = part_words(finding, shown)
+    identity = f"{finding.code} {finding.name} {part} " if part else f"{finding.code} {finding.name} "
+    cost = finding.cost_words
+    return f" {SYMBOLS[finding.severity]} ", identity, f"{cost} " if cost else ""
+
+
+def _summary(finding: Finding, shown: str | None, width: int, most: int = MOST) -> list[str]:
+    """The first row stands behind the head, and may be empty."""
+    room = width - cell_len("".join(_head(finding, shown)))
+    return wrapped(finding.summary, max(1, width - len(INDENT)), most, first=room)
 
 
 def _advice(finding: Finding, width: int) -> list[str]:
-    return wrapped(finding.advice, max(1, width - len(ADVICE_MARK)), ADVICE_MOST)
+    return wrapped(finding.advice, max(1, width - len(ADVICE_MARK)), MOST)
 
 
-def _counts(findings: Sequence[Finding]) -> str:
-    counts = {s: sum(f.severity == s for f in findings) for s in reversed(SEVERITIES)}
-    return ", ".join(f"{n} {severity}" for severity, n in counts.items() if n)
+def _in_one_row(finding: Finding, shown: str | None, width: int) -> bool:
+    whole = "".join((*_head(finding, shown), finding.summary, BESIDE, finding.advice))
+    return width >= WIDE and cell_len(whole) <= width
 
 
-def _finding(finding: Finding, ink: Ink, width: int) -> list[Line]:
-    first = ink.line().add(f" {SYMBOLS[finding.severity]} ", ink.severity(finding.severity))
-    first.add(f"{finding.code} {finding.name} ", ink.strong)
-    if finding.cost_ms is not None:
-        first.add(f"{finding.cost_ms:.1f} ms a cycle ", ink.warn)
-    first.add(finding.summary, ink.text)
-    if width >= WIDE:
-        return [first.add("  > " + finding.advice, ink.muted)]
-    marks = [ADVICE_MARK, " " * len(ADVICE_MARK)]
+def _finding(finding: Finding, shown: str | None, ink: Ink, width: int, room: int) -> list[Line]:
+    """Its rows; with too little room for all, the summary is cut to its first, so that the advice is seen."""
+    severity, identity, cost = _head(finding, shown)
+    line = ink.line().add(severity, ink.severity(finding.severity)).add(identity, ink.strong).add(cost, ink.warn)
+    if _in_one_row(finding, shown, width):
+        return [line.add(finding.summary, ink.text).add(BESIDE + finding.advice, ink.muted)]
+    scarce = rows_of(finding, shown, width) > room
+    first, *more = _summary(finding, shown, width, 1 if scarce else MOST)
+    marks = [ADVICE_MARK, *[" " * len(ADVICE_MARK)] * MOST]
     return [
-        first,
+        line.add(first, ink.text),
+        *(ink.line().add(INDENT + text, ink.text) for text in more),
         *(ink.line().add(mark + text, ink.muted) for mark, text in zip(marks, _advice(finding, width), strict=False)),
     ]

@@ -16,17 +16,25 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 
-SCREENS: Final = (("1", "live"), ("2", "cycles"), ("3", "time"), ("4", "memory"))
+SCREENS: Final = (("1", "live"), ("2", "cycles"), ("3", "time"), ("4", "memory"), ("6", "findings"))
+HELP: Final = ("?", "help")
+"""The key that tells all others: it and those before it matter more than the blanks between them."""
 
 
-def keys_of_screen(own: str) -> tuple[tuple[str, str], ...]:
-    """The keys that work on a screen, without the one that shows it, in the order in which they matter."""
+def keys_of_screen(own: str, special: tuple[tuple[str, str], ...] = ()) -> tuple[tuple[str, str], ...]:
+    """The keys that work on a screen, without the one that shows it, in the order in which they matter.
+
+    Args:
+        own: the key of the screen itself.
+        special: what works on that screen alone.
+    """
     return (
         ("q", "quit"),
-        ("space", "pause"),
         *(screen for screen in SCREENS if screen[0] != own),
+        HELP,
+        *special,
+        ("space", "pause"),
         ("m", "mark"),
-        ("?", "help"),
         ("r", "reset counts"),
         ("[ ]", "servers"),
         ("+ -", "pace"),
@@ -49,10 +57,16 @@ class Keys(Panel):
         if frame.notice:
             return [line.add(f" {frame.notice} ", ink.badge)]
         several = len(frame.session.targets) > 1
-        for key, does in self._keys:
-            if key == "[ ]" and not several:
-                continue
-            if line.cells + len(key) + len(does) + 3 > width - len(frame.pace) - 2:
+        keys = [(key, does) for key, does in self._keys if key != "[ ]" or several]
+        room = width - len(frame.pace) - 2
+        gap = next((gap for gap in (2, 1) if _cells(keys[: keys.index(HELP) + 1], gap) <= room), 1)
+        for key, does in keys:
+            if line.cells + len(key) + 1 + len(does) > room:
                 break
-            line.add(key, ink.title).add(f" {does}  ", ink.muted)
+            line.add(key, ink.title).add(f" {does}{' ' * gap}", ink.muted)
         return [line.fill(width - len(frame.pace) - 1, " ", ink.text).add(frame.pace, ink.muted)]
+
+
+def _cells(keys: Sequence[tuple[str, str]], gap: int) -> int:
+    """How wide they are written, with the blank before them."""
+    return 1 + sum(len(key) + 1 + len(does) + gap for key, does in keys) - gap

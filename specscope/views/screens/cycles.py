@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding
 from textual.geometry import Region
@@ -11,7 +11,7 @@ from specscope.views.cycle_filter import FilterError, filtered, parse_filter
 from specscope.views.panels.cycle_heads import CycleHeads, rows_wanted
 from specscope.views.panels.gain import Gain
 from specscope.views.panels.header import Header
-from specscope.views.panels.keys import Keys
+from specscope.views.panels.keys import Keys, keys_of_screen
 from specscope.views.panels.prefill import PrefillPanel
 from specscope.views.panels.regimes import Regimes
 from specscope.views.panels.width_table import WidthTable
@@ -32,22 +32,6 @@ if TYPE_CHECKING:
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.panel import Panel
-
-KEYS: Final = (
-    ("q", "quit"),
-    ("space", "pause"),
-    ("1", "live"),
-    ("3", "time"),
-    ("4", "memory"),
-    ("w", "widths"),
-    ("/", "filter"),
-    ("j k", "scroll"),
-    ("?", "help"),
-    ("home end", "oldest, newest"),
-    ("m", "mark"),
-    ("[ ]", "servers"),
-    ("r", "reset counts"),
-)
 
 
 BOTH: Final = 190
@@ -70,7 +54,7 @@ class CyclesScreen(WatchScreen):
         self._header = Header()
         self._heads = CycleHeads()
         self._rows = CycleRows()
-        self._keys = Keys(KEYS)
+        self._keys = Keys(keys_of_screen("2", (("w", "widths"), ("/", "filter"), ("j k", "scroll"))))
         self._page: dict[str, Panel] = {
             "gain": Gain(),
             "widths": Widths(),

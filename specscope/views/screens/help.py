@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 KEYS: Final = (
-    ("1 2 3 4", "Live, Cycles, Time (of a turn), Memory (and the GPUs)"),
+    ("1 2 3 4 6", "Live, Cycles, Time (of a turn), Memory (and the GPUs), Findings"),
     ("q, ctrl+c", "quit"),
     ("space, p", "hold the picture; facts go on being taken in"),
     ("+ -", "paint faster or slower; in a replay, its speed"),
@@ -29,6 +29,7 @@ KEYS: Final = (
     ("w", "what other widths would give, regimes, prompts; and back"),
     ("/", "on Cycles: filter, as slot=0 a<3 ms>80"),
     ("j k arrows", "on Cycles: scroll; home oldest, end newest and follow"),
+    ("j k arrows", "on Findings: choose; pgup, pgdn scroll what is said of it"),
     ("[ ] tab", "previous or next server"),
     ("t", "next colour theme"),
     ("ctrl+p", "all commands"),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.geometry import Region
 
 from specscope.views.panels.anatomy import rows_wanted as anatomy_rows
-from specscope.views.panels.findings import rows_of, worst_first
+from specscope.views.panels.findings import rows_of, shown_id, worst_first
 from specscope.views.panels.gpu import rows_wanted as gpu_rows
 from specscope.views.panels.prefill import rows_wanted as prefill_rows
 from specscope.views.panels.regimes import LEAST_ROWS as REGIMES_LEAST
@@ -52,6 +52,8 @@ TAPE_FRAME: Final = 2
 TAPE_IDEAL: Final = 17
 """A title, fifteen rows for the usual width of fifteen, and the row under the bars."""
 CHART_IDEAL: Final = 12
+FINDINGS_LEAST: Final = 3
+"""The title, and two rows of the worst finding."""
 REQUEST_STEP: Final = 2
 """The requests' share grows by so many rows at once, so that the screen does not shift with every request."""
 
@@ -128,8 +130,8 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         bands |= _charts(width, height, frame)
     bands |= _kinds(width, height, frame)
     if frame.findings:
-        rows = [rows_of(finding, width) for finding in worst_first(frame.findings)]
-        bands["findings"] = Band(("findings",), 1 + rows[0], 1 + sum(rows))
+        rows = [rows_of(finding, shown_id(frame), width) for finding in worst_first(frame.findings)]
+        bands["findings"] = Band(("findings",), min(FINDINGS_LEAST, 1 + rows[0]), 1 + sum(rows))
     return bands
 
 

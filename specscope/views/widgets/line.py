@@ -139,17 +139,34 @@ def shorten(text: str, width: int) -> str:
     return set_cell_size(text, max(0, width - 1)) + "…" if width > 0 else ""
 
 
-def wrapped(text: str, width: int, most: int) -> list[str]:
-    """Text in at most so many rows of ``width`` cells, broken between words; the last row keeps all that is left."""
+def wrapped(text: str, width: int, most: int, *, first: int | None = None) -> list[str]:
+    """Text in at most so many rows of ``width`` cells, broken between words; the last row keeps all that is left.
+
+    Args:
+        text: one paragraph.
+        width: cells of a row, at least one.
+        most: rows.
+        first: cells of the first row, when something stands before it; it stays empty when no word fits.
+    """
     rows: list[str] = []
     rest = text
-    while len(rows) < most - 1 and cell_len(rest) > width:
-        fits = 0
-        for place, character in enumerate(rest):
-            if character == " " and cell_len(rest[:place]) <= width:
-                fits = place
-        if not fits:
+    while len(rows) < most - 1:
+        room = first if first is not None and not rows else width
+        if cell_len(rest) <= room:
             break
-        rows.append(rest[:fits])
-        rest = rest[fits + 1 :]
+        end = _words_end(rest, room)
+        if end > 0 or room < width:
+            rows.append(rest[:end])
+            rest = rest[end:].removeprefix(" ")
+        else:  # a word longer than a row
+            rows.append(set_cell_size(rest, room).rstrip())
+            rest = rest[len(rows[-1]) :]
     return [*rows, rest]
+
+
+def _words_end(text: str, room: int) -> int:
+    """Where the last whole word that fits into so many cells ends; 0 when not even the first does."""
+    end = text.rfind(" ", 0, max(0, room) + 1)
+    while end > 0 and cell_len(text[:end]) > room:
+        end = text.rfind(" ", 0, end)
+    return max(0, end)
