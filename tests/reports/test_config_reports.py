@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import builders as b
 from replayed import replayed
 
-from specscope.findings.registry import diagnose
+from specscope.findings.engine import diagnose
 from specscope.reports.config_text import against_lines, config_lines
 from specscope.reports.snapshot import snapshot
 from specscope.reports.snapshot_config import against_json
