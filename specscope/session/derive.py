@@ -115,7 +115,7 @@ def _summed(book: CycleBook) -> Totals | None:
     logged = [r.logged for r in book.requests.values() if r.logged is not None and r.logged.generated is not None]
     generated = sum(e.generated or 0 for e in logged)
     drafted, accepted = sum(e.drafted or 0 for e in logged), sum(e.accepted or 0 for e in logged)
-    steps = sum(max(1, (e.generated or 0) - (e.accepted or 0)) for e in logged)
+    steps = sum(max(1, e.generated - (e.accepted or 0)) for e in logged if e.generated)
     return Totals(
         evidence="counted",
         drafted=drafted,
