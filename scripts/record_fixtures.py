@@ -23,8 +23,15 @@ from specscope.lab.spec import LAB_RATES, ServerSpec
 from specscope.recording import Recorder
 from specscope.settings import Settings
 
-FOLDER = Path(__file__).parent.parent / "tests" / "recordings"
+TESTS = Path(__file__).parent.parent / "tests"
+sys.path.insert(0, str(TESTS))
+
+from watched import older_build  # noqa: E402  the tests' own way to the b10434 server
+
+FOLDER = TESTS / "recordings"
 GREEDY = {"temperature": 0}
+SETTINGS = Settings(trace="off", gpu=False)
+"""Whoever records, as root or not: what the log and the endpoints tell."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,19 @@ SESSIONS: dict[str, Session] = {
     ),
     "none": Session(ServerSpec(types=()), {"": LoadPlan(requests=4, tokens=600)}),
     "speculation_off": Session(ServerSpec(types=(), extra=("-md", "DRAFTER")), {"": LoadPlan(requests=2, tokens=300)}),
+    "settings": Session(
+        ServerSpec(
+            types=("ngram-simple",),
+            binary=older_build(),
+            model_sampling={"top_k": 70, "temp": 0.0, "min_p": 0.0},
+            env={"LLAMA_ARG_TOP_K": "50", "LLAMA_ARG_TEMPERATURE": "0.3", "LLAMA_ARG_CACHE_REUSE": "256"},
+        ),
+        {
+            "code": LoadPlan(requests=3, tokens=200, repeat=True),
+            "prose": LoadPlan(requests=2, tokens=100, repeat=True, sampling={"temperature": 1.0, "min_p": 0.05}),
+            "agent": LoadPlan(requests=2, tokens=100, repeat=True, sampling={"top_k": 30}),
+        },
+    ),
     "restart": Session(ServerSpec(n_max=15, rates=LAB_RATES), {"": LoadPlan(requests=3, tokens=300)}, restart=True),
 }
 
@@ -67,7 +87,7 @@ async def record(name: str, session: Session) -> None:
     spec = ServerSpec(**{f: getattr(session.spec, f) for f in session.spec.__dataclass_fields__} | {"extra": extra})
     with Recorder(path, tool_version=__version__, started=time.time()) as recorder:
         async with LabServer(spec) as server:  # noqa: SIM117  the watch outlives a restarted server
-            async with watching([LiveTarget(server.url, server.pid)], Settings(), recorder=recorder) as pump:
+            async with watching([LiveTarget(server.url, server.pid)], SETTINGS, recorder=recorder) as pump:
                 for label, plan in session.plans.items():
                     mark(pump, label)
                     await run_load(server.url, plan)
@@ -90,7 +110,7 @@ def _fields(spec: ServerSpec) -> dict[str, object]:
 PLACES = (
     (re.compile(rb'"[^"]*/lab-\d+/([\w.-]+)'), rb'"/models/\1'),
     (re.compile(rb'"[^"]*/specscope-lab-\w+/'), rb'"/var/log/'),
-    (re.compile(rb'"/[^"]*/bin/(python[\d.]*)"'), rb'"/usr/bin/\1"'),
+    (re.compile(rb'"/[^"]*/bin/(python[\d.]*|llama-server)"'), rb'"/usr/bin/\1"'),
 )
 
 

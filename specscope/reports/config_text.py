@@ -43,13 +43,13 @@ def config_lines(target: Target) -> list[str]:
 
 
 def _deviating(settings: tuple[Setting, ...]) -> list[str]:
-    by_source: dict[str, list[str]] = {}
+    by_adviser: dict[str, list[str]] = {}
     for setting in settings:
         if setting.recommended is not None:
             wanted = " or ".join(written(value) for value in setting.recommended.values)
             told = f"{setting.name} {written(setting.value)} instead of {wanted} ({setting.origin})"
-            by_source.setdefault(setting.recommended.source, []).append(told)
-    return [f"  not as recommended by {source}: {', '.join(told)}" for source, told in by_source.items()]
+            by_adviser.setdefault(setting.recommended.who, []).append(told)
+    return [f"  not as recommended by {who}: {', '.join(told)}" for who, told in by_adviser.items()]
 
 
 def _varying(drift: RequestDrift) -> list[str]:

@@ -96,6 +96,7 @@ def _recommended(found: Recommendation | None) -> Json | None:
         "by": found.by,
         "values": [_plain(v) for v in found.values],
         "modes": list(found.modes),
+        "who": found.who,
         "source": found.source,
     }
 
@@ -145,6 +146,7 @@ def _drift(target: Target) -> list[Json]:
             "name": s.name,
             "value": _plain(s.value),
             "recommended": [_plain(v) for v in s.recommended.values],
+            "by": s.recommended.who,
             "source": s.recommended.source,
         }
         for s in provenance.deviating

@@ -64,12 +64,7 @@ class Epoch:
 
 @dataclass(eq=False)
 class TargetFold:
-    """The mutable state of one target.
-
-    Attributes:
-        marks: the user's, the same for all targets.
-        revision: goes up with all that tells of its configuration.
-    """
+    """The mutable state of one target. ``marks`` are the user's, the same for all targets."""
 
     id: str
     url: str | None = None
@@ -97,7 +92,6 @@ class TargetFold:
     memory: MemoryDeriver = field(default_factory=MemoryDeriver)
     economics: EconomicsDeriver = field(default_factory=EconomicsDeriver)
     provenance: ProvenanceDeriver = field(default_factory=ProvenanceDeriver)
-    revision: int = 0
     _log_begins: bool = False
 
     def __post_init__(self) -> None:
@@ -161,7 +155,6 @@ class TargetFold:
     def props_read(self, e: ev.PropsRead) -> None:
         """GET /props."""
         self.props, self.answered_at = e, e.at
-        self.revision += 1
 
     def process_seen(self, e: ev.ProcessSeen) -> None:
         """The server's process, its command line and environment."""
@@ -207,7 +200,6 @@ class TargetFold:
 
     def _refresh(self) -> None:
         """A polled step wider than any draft can be holds two cycles: keep the book's limit current."""
-        self.revision += 1
         config = self.config()
         types = config.types or ()
         tables = [t for t in types if t.startswith(TABLE)]

@@ -14,6 +14,7 @@ from specscope.views.feed import Replay
 from specscope.views.frame import Frame, activity_of, counts_began
 from specscope.views.ink import ink_from
 from specscope.views.plain import AsciiOnly, Colourless
+from specscope.views.screens.config import ConfigScreen
 from specscope.views.screens.cycles import CyclesScreen
 from specscope.views.screens.findings import FindingsScreen
 from specscope.views.screens.live import LiveScreen
@@ -53,6 +54,7 @@ class SpecscopeApp(App[None]):
         "cycles": CyclesScreen,
         "timing": TimingScreen,
         "memory": MemoryScreen,
+        "config": ConfigScreen,
         "findings": FindingsScreen,
     }
     DEFAULT_MODE: ClassVar[str] = "live"
@@ -72,6 +74,7 @@ class SpecscopeApp(App[None]):
         Binding("2", "go('cycles')", "Cycles", show=False),
         Binding("3", "go('timing')", "Time", show=False),
         Binding("4", "go('memory')", "Memory", show=False),
+        Binding("5", "go('config')", "Config", show=False),
         Binding("6", "go('findings')", "Findings", show=False),
         Binding("left_square_bracket", "next_target(-1)", "Previous server", show=False),
         Binding("right_square_bracket", "next_target(1)", "Next server", show=False),
@@ -285,6 +288,7 @@ class SpecscopeApp(App[None]):
         yield SystemCommand("Widths", "What other draft widths would give", self.action_widths)
         yield SystemCommand("Time", "Where milliseconds go, stalls and copies", lambda: self.action_go("timing"))
         yield SystemCommand("Memory", "What is where, how it grew, and the GPUs", lambda: self.action_go("memory"))
+        yield SystemCommand("Config", "Every setting and where it comes from", lambda: self.action_go("config"))
         yield SystemCommand("Findings", "What is wrong, what shows it, what to do", lambda: self.action_go("findings"))
         yield SystemCommand("Pause", "Let the picture stand still, or go on", self.action_pause)
         yield SystemCommand("Mark", "Name what the server does from here on", self.action_mark)

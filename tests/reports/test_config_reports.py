@@ -82,9 +82,15 @@ def test_one_setting_in_the_json() -> None:
                 "why": "the command line goes before it",
             },
         ],
-        "recommended": {"by": "profile", "values": [64], "modes": [], "source": 'profile "card": the model card'},
+        "recommended": {
+            "by": "profile",
+            "values": [64],
+            "modes": [],
+            "who": 'profile "card"',
+            "source": "the model card",
+        },
         "other_recommendations": [
-            {"by": "GGUF", "values": [70], "modes": [], "source": "general.sampling.top_k of the model file"}
+            {"by": "GGUF", "values": [70], "modes": [], "who": "the model file", "source": "general.sampling.top_k"}
         ],
         "deviates": True,
     }
@@ -112,14 +118,16 @@ def test_the_drift_in_the_json() -> None:
             "name": "top_k",
             "value": 30,
             "recommended": [64],
-            "source": 'profile "card": the model card',
+            "by": 'profile "card"',
+            "source": "the model card",
         },
         {
             "kind": "recommended",
             "name": "min_p",
             "value": 0.05,
             "recommended": [0.0],
-            "source": 'profile "card": the model card',
+            "by": 'profile "card"',
+            "source": "the model card",
         },
         {"kind": "requests", "name": "top_k", "values": [20, 30]},
     ]
@@ -137,7 +145,7 @@ def test_the_summary_tells_what_was_set_out_of_sight() -> None:
         "  set by the latest request: top_k 30",
         "  set by the environment: ctx_size 8192",
         (
-            '  not as recommended by profile "card": the model card: '
+            '  not as recommended by profile "card": '
             "top_k 30 instead of 64 (request), min_p 0.05 instead of 0 (server default)"
         ),
         "  2 requests sampled in 2 ways (1 change): top_k 20 / 30",

@@ -49,8 +49,8 @@ def test_the_card_of_the_30b() -> None:
     min_p = provenance.setting("min_p")
     assert min_p is not None
     assert min_p.recommended is not None
-    assert min_p.recommended.source.startswith("the card of Gemma 4, https://huggingface.co/google/gemma-4-31B-it")
-    assert "names none" in min_p.recommended.source
+    assert min_p.recommended.who == "the card of Gemma 4"
+    assert min_p.recommended.source == "https://huggingface.co/google/gemma-4-31B-it, which names none: off"
 
 
 def test_a_profile_goes_before_the_model_file_and_that_before_a_card() -> None:
@@ -63,7 +63,9 @@ def test_a_profile_goes_before_the_model_file_and_that_before_a_card() -> None:
     min_p = provenance.setting("min_p")
     assert min_p is not None
     assert [(other.by, other.values) for other in min_p.others] == [("GGUF", (0.01,)), ("model card", (0.0,))]
-    assert 'profile "mine": my own sweep' in provenance.adviser
+    assert min_p.recommended is not None
+    assert (min_p.recommended.who, min_p.recommended.source) == ('profile "mine"', "my own sweep")
+    assert provenance.adviser == 'the card of Gemma 4 and the model file and profile "mine"'
 
 
 def test_any_mode_of_a_card_is_right() -> None:
@@ -112,5 +114,7 @@ def test_the_names_of_a_model() -> None:
     )
     assert spelled("Gemma 4  31B_It") == "gemma-4-31b-it"
     advice = Advice(cards=load_cards())
+    named = (b.model(name="Qwen3 8B"), b.props(defaults={"top_k": 40}, model_alias="gemma-4-31b"))
+    assert told(judged(*named, advice=advice), "top_k") == ("model card", (20,), True)
     origin = b.model(name="abc", base_models=["https://huggingface.co/google/gemma-4-31B-it"])
     assert told(judged(DEFAULTS, origin, advice=advice), "top_k") == ("model card", (64,), True)

@@ -184,20 +184,21 @@ async def test_the_palette_offers_what_keys_do() -> None:
 async def test_the_palette_goes_to_every_screen() -> None:
     async with running(StillFeed(facts.exact())) as pilot:
         names = {command.title for command in pilot.app.get_system_commands(pilot.app.screen)}
-        assert {"Live", "Cycles", "Time", "Memory", "Findings"} <= names
+        assert {"Live", "Cycles", "Time", "Memory", "Config", "Findings"} <= names
 
 
 async def test_keys_in_the_bottom_row_exist() -> None:
     async with running(StillFeed(facts.exact()), size=(200, 60)) as pilot:
-        assert "5 " not in rows(pilot)[-1]
+        assert "7 " not in rows(pilot)[-1]
         assert "1 live" not in rows(pilot)[-1]
-        await pilot.press("5", "9", "x")
+        await pilot.press("9", "x")
         for key, others in (
-            ("2", "1 live  3 time  4 memory  6 findings"),
-            ("3", "1 live  2 cycles  4 memory  6 findings"),
-            ("4", "1 live  2 cycles  3 time  6 findings"),
-            ("6", "1 live  2 cycles  3 time  4 memory  ? help  j k choose"),
-            ("1", "2 cycles  3 time  4 memory  6 findings"),
+            ("2", "1 live  3 time  4 memory  5 config  6 findings"),
+            ("3", "1 live  2 cycles  4 memory  5 config  6 findings"),
+            ("4", "1 live  2 cycles  3 time  5 config  6 findings"),
+            ("5", "1 live  2 cycles  3 time  4 memory  6 findings"),
+            ("6", "1 live  2 cycles  3 time  4 memory  5 config  ? help  j k choose"),
+            ("1", "2 cycles  3 time  4 memory  5 config  6 findings"),
         ):
             await pilot.press(key)
             await painted(pilot)

@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.flags import samplers_named
-from specscope.session.provenance.builds import build_number
 from specscope.session.provenance.known import IK_LLAMA, P_MIN_FELL
 from specscope.session.provenance.state import Claim
 from specscope.session.provenance.values import as_value
@@ -89,8 +88,7 @@ def default_of(known: Known, seen: Seen) -> Value | None:
         if known.group != "sampling" or known.name in ("samplers", "adaptive_target", "adaptive_decay"):
             return None
         return IK_LLAMA.get(known.name, known.default)
-    build = build_number(seen.props, seen.said)
-    if known.name == "spec_draft_p_min" and build is not None and build < P_MIN_FELL:
+    if known.name == "spec_draft_p_min" and seen.build is not None and seen.build < P_MIN_FELL:
         return 0.75
     if known.name == "kv_unified":  # "enabled if number of slots is auto", says its help
         slots = seen.flags.parallel if seen.flags is not None else None

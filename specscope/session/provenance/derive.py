@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from specscope.session.provenance.builds import build_number
+from specscope.session.provenance.effective import LOG_CODES
 from specscope.session.provenance.recommend import Advice, advised, recommendations
 from specscope.session.provenance.seen import Seen
 from specscope.session.provenance.settings import settings_of
@@ -31,7 +32,9 @@ class ProvenanceDeriver:
         """What is known now."""
         slots = fold.epoch.slots
         contexts = tuple((t.n_ctx, t.speculative) for t in slots.slots.values())
-        key = (fold.revision, contexts, config.types, config.types_from)
+        said = tuple([fold.epoch.said.get(code) for code in LOG_CODES])
+        models = tuple(fold.models.values())
+        key = (fold.props, fold.process, models, slots.last_params, contexts, config.types, config.types_from, said)
         if key != self._key:
             self._key, self._made = key, self._settings(fold, config)
         drift = self._requests(fold, rows)
@@ -51,13 +54,12 @@ class ProvenanceDeriver:
             asked=slots.last_params,
             slot_ctx=next((t.n_ctx for t in slots.slots.values() if t.n_ctx), None),
             slots=len(slots.slots) or None,
+            build=build_number(fold.props, fold.epoch.said),
         )
         found = recommendations(target, fold.props, self.advice)
         settings = tuple(advised(setting, found) for setting in settings_of(seen))
-        sources = dict.fromkeys(s.recommended.source for s in settings if s.recommended is not None)
-        return Provenance(
-            settings=settings, build=build_number(fold.props, fold.epoch.said), adviser="; ".join(sources)
-        )
+        advisers = dict.fromkeys(s.recommended.who for s in settings if s.recommended is not None)
+        return Provenance(settings=settings, build=seen.build, adviser=" and ".join(advisers))
 
     def _requests(self, fold: TargetFold, rows: tuple[RequestRow, ...]) -> RequestDrift:
         book = fold.epoch.asked

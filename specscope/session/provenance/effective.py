@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.provenance.values import as_value
 from specscope.session.unknowns import number_said
@@ -13,6 +13,19 @@ if TYPE_CHECKING:
     from specscope.flags import Value
     from specscope.session.provenance.seen import Seen
     from specscope.session.provenance.state import KnownBy
+
+
+LOG_CODES: Final = (
+    "spec_params",
+    "draft_width_clamped",
+    "draft_model_loading",
+    "n_slots",
+    "context_reduced",
+    "layers_offloaded",
+    "draft_layers_offloaded",
+    "build",
+)
+"""The lines of the log that tell of settings (sources/log_dialects.py, log_memory.py)."""
 
 
 class Shown(NamedTuple):

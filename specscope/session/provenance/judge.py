@@ -36,18 +36,17 @@ class Verdict(NamedTuple):
     winner: Claim | None
 
 
-def judge(claims: Sequence[Claim], value: Value | None, build: int | None, seen: Seen, *, exact: bool) -> Verdict:
+def judge(claims: Sequence[Claim], value: Value | None, seen: Seen, *, exact: bool) -> Verdict:
     """Find the claim that won.
 
     Args:
         claims: strongest first.
         value: what the server shows; None: nothing, then the strongest claim that the server reads wins.
-        build: the build's number.
         seen: what the claims are from.
         exact: the server takes values as they are. Else it may make another of the winning one (a width is clamped,
             a context padded, -1 stands for a choice of its own).
     """
-    unread = [_unread(claim, build, seen) for claim in claims]
+    unread = [_unread(claim, seen) for claim in claims]
     read = [i for i, why in enumerate(unread) if not why]
     equal = [i for i, claim in enumerate(claims) if same(claim.value, value)]
     # A claim that this build is not known to read wins only where no other says the same.
@@ -59,12 +58,12 @@ def judge(claims: Sequence[Claim], value: Value | None, build: int | None, seen:
     return _verdict(claims, unread, {found[0]}, value)
 
 
-def add_up(claims: Sequence[Claim], value: Value | None, build: int | None, seen: Seen) -> Verdict:
+def add_up(claims: Sequence[Claim], value: Value | None, seen: Seen) -> Verdict:
     """Drafting methods: environment and every flag add up, and ``none`` takes none away (common/arg.cpp).
 
     Each claim that names a method in force wins; of a server without one, the strongest that names none.
     """
-    unread = [_unread(claim, build, seen) for claim in claims]
+    unread = [_unread(claim, seen) for claim in claims]
     named = [methods(claim.value) for claim in claims]
     expected = {method for i, names in enumerate(named) if not unread[i] for method in names}
     in_force = expected if value is None else methods(value)
@@ -109,13 +108,13 @@ def _not_taken(value: Value | None) -> str:
     return "" if value is None else "not taken: the server shows another value"
 
 
-def _unread(claim: Claim, build: int | None, seen: Seen) -> str:
+def _unread(claim: Claim, seen: Seen) -> str:
     """Why this server does not look at a claim; empty where it does, or may."""
     if claim.origin == "environment":
         if seen.inside_python:
             return IN_PYTHON
-        if reads_variable(build, claim.name) is False:
-            return f"build b{build} does not read {claim.name}"
+        if reads_variable(seen.build, claim.name) is False:
+            return f"build b{seen.build} does not read {claim.name}"
     if claim.origin == "GGUF" and seen.is_ik:
         return IK_READS_NONE
     return ""

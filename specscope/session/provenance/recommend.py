@@ -53,23 +53,25 @@ def recommendations(target: ModelRead | None, props: PropsRead | None, advice: A
     if profile is not None:
         name, told = profile
         for key, number in told.sampling.items():
-            source = f'profile "{name}": {told.source}'
-            found.setdefault(key, []).append(Recommendation("profile", (_typed(key, number),), source))
+            value = _typed(key, number)
+            found.setdefault(key, []).append(Recommendation("profile", (value,), f'profile "{name}"', told.source))
     if target is not None:
         for known in KNOWN:
             value = file_value(known, target.sampling[known.gguf]) if known.gguf in target.sampling else None
             if value is not None:
-                source = f"general.sampling.{known.gguf} of the model file"
-                found.setdefault(known.name, []).append(Recommendation("GGUF", (value,), source))
+                source = f"general.sampling.{known.gguf}"
+                found.setdefault(known.name, []).append(Recommendation("GGUF", (value,), "the model file", source))
     for key, recommendation in _of_card(names, advice.cards).items():
         found.setdefault(key, []).append(recommendation)
     return found
 
 
 def _of_card(names: tuple[str, ...], cards: tuple[Card, ...]) -> dict[str, Recommendation]:
-    """What a model's card in the catalogue says; a value that is the same in all modes stands alone."""
-    plain = [spelled(name) for name in names]
-    card = next((card for card in cards if card.fits(plain)), None)
+    """What a model's card in the catalogue says; a value that is the same in all modes stands alone.
+
+    A model's own name goes before its origin's, that before what its user calls it or its file.
+    """
+    card = next((card for name in names for card in cards if card.fits((spelled(name),))), None)
     if card is None:
         return {}
     found: dict[str, Recommendation] = {}
@@ -77,8 +79,8 @@ def _of_card(names: tuple[str, ...], cards: tuple[Card, ...]) -> dict[str, Recom
         told = [(mode.name, _typed(key, mode.sampling[key])) for mode in card.mode if key in mode.sampling]
         values = tuple(dict.fromkeys(value for _, value in told))
         modes = tuple(", ".join(m for m, v in told if v == value) for value in values) if len(values) > 1 else ()
-        off = ", which names none: off" if key in card.implied else ""
-        found[key] = Recommendation("model card", values, f"the card of {card.name}, {card.source}{off}", modes)
+        source = f"{card.source}, which names none: off" if key in card.implied else card.source
+        found[key] = Recommendation("model card", values, f"the card of {card.name}", source, modes)
     return found
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from specscope.flags import Value
     from specscope.session.state import RequestRow
 
+_ALIKE: Final = tuple(sorted(ALIKE))
+
 Values = tuple[tuple[str, "Value"], ...]
 
 MOST_SETS: Final = 16
@@ -55,6 +57,8 @@ class RequestSets:
     version: int = 0
     _sets: dict[Values, _Counted] = field(default_factory=dict[Values, _Counted])
     _tasks: dict[int, int] = field(default_factory=dict[int, int])
+    _params: Mapping[str, Json] | None = None
+    _values: Values = ()
     _before: Values | None = None
     _requests: int = 0
     _unlisted: int = 0
@@ -75,7 +79,9 @@ class RequestSets:
         self._tasks[e.slot] = e.task
         self.latest = (e.slot, e.task)
         self.version += 1
-        values = alike(params)
+        if params is not self._params:
+            self._params, self._values = params, alike(params)
+        values = self._values
         before, self._before = self._before, values
         if first_look and not e.busy:
             return
@@ -128,8 +134,8 @@ class RequestSets:
 
 def alike(params: Mapping[str, Json]) -> Values:
     """What must be equal for two requests to be sampled alike, by name."""
-    found = ((name, as_value(name, params[name])) for name in sorted(ALIKE.intersection(params)))
-    return tuple((name, value) for name, value in found if value is not None)
+    found = [(name, as_value(name, params[name])) for name in _ALIKE if name in params]
+    return tuple([(name, value) for name, value in found if value is not None])
 
 
 def differences(before: Values, now: Values) -> tuple[tuple[str, Value | None, Value | None], ...]:

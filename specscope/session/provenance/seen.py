@@ -20,6 +20,7 @@ class Seen:
     Attributes:
         asked: the parameters of the latest request; None: none was seen.
         slot_ctx: context of a slot, by /slots; slots: how many there are.
+        build: the build's number, where it is known.
     """
 
     config: Config
@@ -31,6 +32,7 @@ class Seen:
     asked: Mapping[str, Json] | None = None
     slot_ctx: int | None = None
     slots: int | None = None
+    build: int | None = None
 
     @property
     def inside_python(self) -> bool:

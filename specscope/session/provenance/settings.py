@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from specscope.session.provenance.builds import build_number
 from specscope.session.provenance.claims import claims_on
 from specscope.session.provenance.effective import Shown, asked, server_wide, shown
 from specscope.session.provenance.judge import add_up, judge, methods
@@ -22,8 +21,7 @@ if TYPE_CHECKING:
 
 def settings_of(seen: Seen) -> tuple[Setting, ...]:
     """All settings that are known of this server, in the order of their groups."""
-    build = build_number(seen.props, seen.said)
-    found = [_sampling(k, seen, build) if k.group == "sampling" else _other(k, seen, build) for k in KNOWN]
+    found = [_sampling(k, seen) if k.group == "sampling" else _other(k, seen) for k in KNOWN]
     in_force = {setting.name: setting for setting in found}["spec_type"].value
     return tuple(
         replace(setting, plain=not _worth_telling(known, setting, in_force))
@@ -35,18 +33,18 @@ def settings_of(seen: Seen) -> tuple[Setting, ...]:
 def _worth_telling(known: Known, setting: Setting, types: Value | None) -> bool:
     if any(claim.origin != "server default" for claim in setting.claims):
         return True
-    if setting.value is None:
+    if setting.value is None or (known.name == "slot_ctx" and not setting.note):
         return False
     if known.method and not any(method.startswith(known.method) for method in methods(types)):
         return False
     return not known.rare or not (known.default is None or same(setting.value, known.default))
 
 
-def _sampling(known: Known, seen: Seen, build: int | None) -> Setting:
+def _sampling(known: Known, seen: Seen) -> Setting:
     """A sampling setting: that of the latest request, where there was one."""
     claims = claims_on(known, seen)
     wide, own = server_wide(known.name, seen), asked(known.name, seen)
-    verdict = judge(claims, wide.value if wide is not None else None, build, seen, exact=True)
+    verdict = judge(claims, wide.value if wide is not None else None, seen, exact=True)
     expected = wide.value if wide is not None else verdict.winner.value if verdict.winner is not None else None
     if own is not None and not same(own.value, expected):
         claim = Claim("request", f'"{known.name}"', own.value, won=True)
@@ -55,24 +53,24 @@ def _sampling(known: Known, seen: Seen, build: int | None) -> Setting:
     return _setting(known, own or wide, verdict.claims, verdict.winner, certain=_all_read(seen))
 
 
-def _other(known: Known, seen: Seen, build: int | None) -> Setting:
+def _other(known: Known, seen: Seen) -> Setting:
     """Any other setting."""
     claims, showing = claims_on(known, seen), shown(known.name, seen)
     value = showing.value if showing is not None else None
     if known.name == "spec_type":
-        verdict = add_up(claims, value, build, seen)
+        verdict = add_up(claims, value, seen)
         if showing is None and verdict.winner is not None and _all_read(seen):
             showing = _added(verdict)
     else:
-        verdict = judge(claims, value, build, seen, exact=not _all_read(seen))
+        verdict = judge(claims, value, seen, exact=not _all_read(seen))
     if known.name == "slot_ctx" and showing is not None:
-        return _share(known, showing, seen, build)
+        return _share(known, showing, seen)
     return _setting(known, showing, verdict.claims, verdict.winner, certain=_all_read(seen))
 
 
-def _share(known: Known, showing: Shown, seen: Seen, build: int | None) -> Setting:
+def _share(known: Known, showing: Shown, seen: Seen) -> Setting:
     """The context of a slot, which no flag sets: its share of the whole, from where that comes."""
-    slots, whole = shown("parallel", seen), _other(next(k for k in KNOWN if k.name == "ctx_size"), seen, build)
+    slots, whole = shown("parallel", seen), _other(next(k for k in KNOWN if k.name == "ctx_size"), seen)
     note = ""
     if whole.value is not None and slots is not None and slots.value != 1:
         note = "all of ctx_size, which the slots share" if same(whole.value, showing.value) else "its share of ctx_size"

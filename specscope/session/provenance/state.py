@@ -53,11 +53,13 @@ class Recommendation:
     Attributes:
         values: the value, or one for each mode that the adviser tells apart (thinking or not); any of them is right.
         modes: the names of those modes, as many; empty for one value.
-        source: where it stands: a web address, a GGUF key, the profile's name and its own source.
+        who: the adviser's name: ``the model file``, ``the card of Gemma 4``, ``profile "mine"``.
+        source: where it stands: a web address, a GGUF key, a profile's own source.
     """
 
     by: Adviser
     values: tuple[Value, ...]
+    who: str
     source: str
     modes: tuple[str, ...] = ()
 
@@ -161,7 +163,7 @@ class Provenance:
     Attributes:
         settings: in the order of their groups.
         build: the build's number, where it or its commit is known.
-        adviser: what the recommendations that count come from, in words; empty when there are none.
+        adviser: whom the recommendations that count come from, in words; empty when there are none.
         asked_by: slot and task of the latest request whose parameters are known.
         requests: how its requests differ.
     """

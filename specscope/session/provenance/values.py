@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
@@ -36,6 +37,7 @@ def _of_words(words: list[object]) -> Value | None:
     return tuple(str(word) for word in words)
 
 
+@lru_cache(maxsize=512)
 def as_written(value: float) -> float:
     """The shortest decimal that becomes this value as float32; the value itself where it is no float32."""
     try:

@@ -16,7 +16,14 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 
-SCREENS: Final = (("1", "live"), ("2", "cycles"), ("3", "time"), ("4", "memory"), ("6", "findings"))
+SCREENS: Final = (
+    ("1", "live"),
+    ("2", "cycles"),
+    ("3", "time"),
+    ("4", "memory"),
+    ("5", "config"),
+    ("6", "findings"),
+)
 HELP: Final = ("?", "help")
 """The key that tells all others: it and those before it matter more than the blanks between them."""
 

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from specscope.views.widgets.line import Line
 
 KEYS: Final = (
-    ("1 2 3 4 6", "Live, Cycles, Time (of a turn), Memory (and the GPUs), Findings"),
+    ("1 2 3", "Live, Cycles, Time (of a turn)"),
+    ("4 5 6", "Memory (and the GPUs), Config, Findings"),
     ("q, ctrl+c", "quit"),
     ("space, p", "hold the picture; facts go on being taken in"),
     ("+ -", "paint faster or slower; in a replay, its speed"),
@@ -30,6 +31,7 @@ KEYS: Final = (
     ("/", "on Cycles: filter, as slot=0 a<3 ms>80"),
     ("j k arrows", "on Cycles: scroll; home oldest, end newest and follow"),
     ("j k arrows", "on Findings: choose; pgup, pgdn scroll what is said of it"),
+    ("n a", "on Config: next setting that differs; all settings"),
     ("[ ] tab", "previous or next server"),
     ("t", "next colour theme"),
     ("ctrl+p", "all commands"),
@@ -68,6 +70,8 @@ TERMS: Final = (
     ("ttft", "time to the first token"),
     ("started *", "the request was not seen from its beginning"),
     ("replayed", "the accepted part was verified twice (recurrent models)"),
+    ("from", "where a setting comes from; ? where that is only likely"),
+    ("differs", "the value in force is none of those recommended"),
     ("totals", "cycles of a request beside the server's totals for it"),
 )
 
