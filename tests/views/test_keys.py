@@ -205,7 +205,7 @@ async def test_keys_in_the_bottom_row_exist() -> None:
             assert others in rows(pilot)[-1]
         await pilot.resize_terminal(80, 24)
         await painted(pilot)
-        assert "4 memory  6 findings  ? help  space pause" in rows(pilot)[-1]
+        assert "5 config  6 findings  ? help" in rows(pilot)[-1]
 
 
 async def test_end_of_the_watch_is_told() -> None:
