@@ -8,12 +8,16 @@ import sys
 from pathlib import Path
 
 from specscope.cli.feeds import ReplayFeed
+from specscope.cli.runs import load_runs
 from specscope.recording import Recording
 from specscope.settings import Settings
 from specscope.views.app import SpecscopeApp
 
 ROOT = Path(__file__).parent.parent
 RECORDINGS = ROOT / "tests" / "recordings"
+BESIDE = {"h200_dflash": ("h200_plain",)}
+"""Recordings that are shown beside another one of the same server, with speculation off."""
+
 PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("live-120x40", "dflash", (120, 40), ()),
     ("live-80x24", "dflash", (80, 24), ()),
@@ -25,22 +29,29 @@ PICTURES: tuple[tuple[str, str, tuple[int, int], tuple[str, ...]], ...] = (
     ("speculation-off-120x40", "speculation_off", (120, 40), ()),
     ("traced-120x40", "h200_dflash", (120, 40), ()),
     ("traced-80x24", "h200_dflash", (80, 24), ()),
+    ("widths-80x24", "h200_dflash", (80, 24), ("w",)),
+    ("widths-120x40", "h200_dflash", (120, 40), ("w",)),
+    ("widths-200x60", "h200_dflash", (200, 60), ("w",)),
     ("traced-top-k-0-200x60", "h200_top_k_0", (200, 60), ()),
     ("gpu-120x40", "h200_memory", (120, 40), ()),
     ("memory-80x24", "h200_memory", (80, 24), ("4",)),
     ("memory-120x40", "h200_memory", (120, 40), ("4",)),
     ("memory-200x60", "h200_memory", (200, 60), ("4",)),
+    ("time-120x40", "h200_host_argmax", (120, 40), ("3",)),
+    ("time-80x24", "h200_top_k_0", (80, 24), ("3",)),
     ("config-80x24", "settings", (80, 24), ("5", "j")),
     ("config-120x40", "settings", (120, 40), ("5", "j")),
     ("config-200x60", "settings", (200, 60), ("5", "j")),
-    ("time-120x40", "h200_host_argmax", (120, 40), ("3",)),
-    ("time-80x24", "h200_top_k_0", (80, 24), ("3",)),
+    ("findings-80x24", "h200_top_k_0", (80, 24), ("6",)),
+    ("findings-120x40", "h200_top_k_0", (120, 40), ("6",)),
+    ("findings-200x60", "h200_host_argmax", (200, 60), ("6", "j")),
 )
 
 
 async def draw(recording: str, size: tuple[int, int], keys: tuple[str, ...]) -> str:
     """The screen at a recording's end, as SVG with names that do not change from run to run."""
-    feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0)
+    runs = load_runs([str(RECORDINGS / f"{name}.jsonl.gz") for name in BESIDE.get(recording, ())])
+    feed = ReplayFeed(Recording(RECORDINGS / f"{recording}.jsonl.gz"), Settings(), 0.0, runs)
     app = SpecscopeApp(feed, Settings())
     async with app.run_test(size=size) as pilot:
         while not feed.at_end:
