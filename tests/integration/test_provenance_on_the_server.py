@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from watched import older_build, target, watch
+from watched import older_build, target, until, watch
 
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
@@ -28,10 +28,12 @@ def _claims(server: Target, name: str) -> list[tuple[str, object, bool]]:
     return [(claim.origin, claim.value, claim.won) for claim in setting.claims]
 
 
-async def _watched(spec: ServerSpec, *plans: LoadPlan) -> Pump:
+async def _watched(spec: ServerSpec, *sampling: dict[str, object]) -> Pump:
+    """A watch of a server that is asked once with each of these; each request is seen before the next."""
     async with LabServer(spec) as server, watch(server) as pump:
-        for plan in plans:
-            await run_load(server.url, plan)
+        for number, asked in enumerate(sampling):
+            await run_load(server.url, LoadPlan(requests=1, tokens=64, seed=number, sampling=asked))
+            await until(lambda number=number: target(pump).provenance.requests.requests > number, "the request seen")
     return pump
 
 
@@ -39,7 +41,7 @@ async def _watched(spec: ServerSpec, *plans: LoadPlan) -> Pump:
 async def test_file_environment_and_request_say_three_things() -> None:
     environment = {"LLAMA_ARG_TOP_K": "50", "LLAMA_ARG_TEMPERATURE": "0.3"}
     spec = ServerSpec(types=(), binary=older_build(), model_sampling=FILE, env=environment)
-    pump = await _watched(spec, LoadPlan(requests=1, tokens=48, sampling={"top_k": 30}))
+    pump = await _watched(spec, {"top_k": 30})
     server = target(pump)
     assert server.provenance.build == 10434
     assert _claims(server, "top_k") == [
@@ -78,7 +80,7 @@ async def test_a_flag_goes_before_the_environment() -> None:
 
 async def test_the_file_counts_when_nothing_else_speaks_and_python_reads_no_variable() -> None:
     spec = ServerSpec(types=(), model_sampling=FILE, env={"LLAMA_ARG_TOP_K": "50"})
-    server = target(await _watched(spec, LoadPlan(requests=1, tokens=48)))
+    server = target(await _watched(spec, {}))
     assert _claims(server, "top_k") == [
         ("environment", 50, False),
         ("GGUF", 70, True),
@@ -90,11 +92,7 @@ async def test_the_file_counts_when_nothing_else_speaks_and_python_reads_no_vari
 
 
 async def test_two_requests_that_are_sampled_differently() -> None:
-    plans = (
-        LoadPlan(requests=2, tokens=64),
-        LoadPlan(requests=1, tokens=64, sampling={"temperature": 1.0, "top_k": 9}),
-    )
-    server = target(await _watched(ServerSpec(n_max=7), *plans))
+    server = target(await _watched(ServerSpec(n_max=7), {}, {}, {"temperature": 1.0, "top_k": 9}))
     drift = server.provenance.requests
     assert (drift.requests, [s.requests for s in drift.sets], drift.changed) == (3, [2, 1], 1)
     assert drift.varying == ("temperature", "top_k")

@@ -9,6 +9,7 @@ import pytest
 from replayed import replayed
 
 from specscope.session.provenance.known import KNOWN, SAMPLERS
+from specscope.session.provenance.values import as_written, written
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -172,6 +173,28 @@ def test_props_does_not_say_what_n_predict_is() -> None:
     found = setting("n_predict", line, answered(n_predict=-1), b.busy(params={"n_predict": 77}))
     assert (found.value, found.origin) == (77, "command line")
     assert setting("n_predict", line, answered(n_predict=-1), b.busy(params={"n_predict": 12})).origin == "request"
+
+
+@pytest.mark.parametrize(
+    ("stored", "value"),
+    [(64.0, 64), ("64.9", 64), (64, 64), (float("nan"), None), (float("inf"), None), ("many", None), ([1], None)],
+)
+def test_numbers_of_the_model_file_are_read_as_the_server_reads_them(stored: object, value: int | None) -> None:
+    found = setting("top_k", PLAIN, b.model(sampling={"top_k": stored}), b.props())
+    assert [claim.value for claim in found.claims if claim.origin == "GGUF"] == ([] if value is None else [value])
+
+
+@pytest.mark.parametrize(
+    ("value", "shortest"),
+    [(0.05000000074505806, 0.05), (0.949999988079071, 0.95), (1.0, 1.0), (0.1, 0.1), (1e300, 1e300), (-0.0, 0.0)],
+)
+def test_a_float32_is_told_as_somebody_would_write_it(value: float, shortest: float) -> None:
+    assert as_written(value) == shortest
+
+
+def test_values_in_words() -> None:
+    words = [written(v) for v in (None, True, False, 0.05, 1.0, 40, ("top_k", "min_p"), (0.9, 0.85), "q8_0")]
+    assert words == ["—", "on", "off", "0.05", "1", "40", "top_k, min_p", "0.9, 0.85", "q8_0"]
 
 
 # --- speculation ----------------------------------------------------------------------------------------------------

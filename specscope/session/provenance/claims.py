@@ -8,6 +8,7 @@ the built-in default comes last. So seen on b10434, and on b11549 for what it ha
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Final
 
 from specscope.flags import samplers_named
@@ -72,9 +73,9 @@ def file_value(known: Known, stored: Json) -> Value | None:
             stored = float(stored)
         except ValueError:
             return None
-    if isinstance(stored, float) and isinstance(known.default, int):
-        stored = int(stored)
-    return as_value(known.name, stored)
+    if not isinstance(stored, (int, float)) or not isfinite(stored):
+        return None
+    return as_value(known.name, int(stored) if isinstance(known.default, int) else stored)
 
 
 def _default(known: Known, seen: Seen) -> list[Claim]:

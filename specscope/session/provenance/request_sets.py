@@ -1,7 +1,8 @@
 """How requests differ in sampling: the different sets of values that were seen, and each change from one to another.
 
-/slots does not say who asks. What tells clients apart is the shape of their requests: chat or raw completion, streamed
-or not, with or without the probabilities of tokens; it is counted beside each set.
+They are those that a look at /slots caught: of several between two looks, the last. /slots does not say who asks; what
+tells clients apart is the shape of their requests: chat or raw completion, streamed or not, with or without the
+probabilities of tokens. It is counted beside each set.
 """
 
 from __future__ import annotations
