@@ -191,6 +191,11 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         tied=True,
         layer_bytes=[1 << 28] * 5,
         layer_expert_bytes=[0] * 5,
+        tokenizer="gpt2",
+        bos=1,
+        eos=2,
+        add_bos=True,
+        add_eos=False,
     ),
     ev.ProcessSeen(
         at=_AT,

@@ -19,6 +19,9 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     its device; ``output_bytes``: the output layer's own tensors, its norm at least;
     ``layer_bytes``: those of each repeating layer, and ``layer_expert_bytes`` what of it are experts' weights.
     None or empty where a split could not be read or a tensor's type is unknown.
+
+    ``tokenizer`` is ``tokenizer.ggml.model``; ``bos``, ``eos`` are the ids of the tokens at a text's beginning and end,
+    ``add_bos``, ``add_eos`` whether the server puts them there.
     """
 
     role: Literal["target", "drafter", "projector"]
@@ -43,6 +46,11 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     tied: bool | None = None
     layer_bytes: list[int] = []
     layer_expert_bytes: list[int] = []
+    tokenizer: str | None = None
+    bos: int | None = None
+    eos: int | None = None
+    add_bos: bool | None = None
+    add_eos: bool | None = None
 
 
 class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):

@@ -52,7 +52,7 @@ def _tables() -> tuple[dict[str, tuple[_Flag, bool]], list[_Flag]]:
 NAMES, _VARIABLES = _tables()
 WORDS: dict[str, int] = {n: k for k, names in ((1, table.ONE_VALUE), (0, table.NO_VALUE)) for n in names.split()}
 WORDS[table.TWO_VALUES] = 2
-REMOVED = frozenset(table.REMOVED_FLAGS.split())
+REMOVED = frozenset(table.REMOVED_FLAGS)
 
 
 def parse_flags(argv: Sequence[str], env: Mapping[str, str] | None = None) -> ServerFlags:
@@ -129,7 +129,7 @@ class _Found:
                 self.take(flag, no, "0", "environment")  # present is enough, whatever its value
             elif flag.env in env:
                 self.take(flag, flag.env, env[flag.env], "environment")
-        self.removed |= {name: env[name] for name in table.REMOVED_VARIABLES.split() if name in env}
+        self.removed |= {name: env[name] for name in table.REMOVED_VARIABLES if name in env}
         self.values["spec_types_environment"] = self.values.get("spec_types", ())
 
     def read_arguments(self, arguments: Sequence[str]) -> None:

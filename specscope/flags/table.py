@@ -175,12 +175,41 @@ NO_VALUE = """
 --vision-gemma-4b-default --vision-gemma-12b-default
 """
 
-# Old names and how today's builds take them: the flags are refused, the variables refused or not read.
-REMOVED_FLAGS = """
---draft --draft-n --draft-max --draft-min --draft-n-min --spec-ngram-size-n --spec-ngram-size-m
---spec-ngram-min-hits -cd --ctx-size-draft
-"""
-REMOVED_VARIABLES = """
-LLAMA_ARG_DRAFT_MAX LLAMA_ARG_DRAFT_MIN LLAMA_ARG_DRAFT_P_MIN LLAMA_ARG_DRAFT_P_SPLIT LLAMA_ARG_CTX_SIZE_DRAFT
-LLAMA_ARG_MODEL_DRAFT
-"""
+# Old names and what stands for them today; nothing: the draft context is as long as the target's. Today's builds refuse
+# the flags, and the variables in REFUSED_VARIABLES; the other variables they do not read (b10434 and b11434).
+_N_MAX = ("--spec-draft-n-max", "--spec-ngram-mod-n-max")
+_N_MIN = ("--spec-draft-n-min", "--spec-ngram-mod-n-min")
+REMOVED_FLAGS: dict[str, tuple[str, ...]] = {
+    "--draft": _N_MAX,
+    "--draft-n": _N_MAX,
+    "--draft-max": _N_MAX,
+    "--draft-min": _N_MIN,
+    "--draft-n-min": _N_MIN,
+    "--spec-ngram-size-n": ("--spec-ngram-simple-size-n", "--spec-ngram-mod-n-match"),
+    "--spec-ngram-size-m": ("--spec-ngram-simple-size-m",),
+    "--spec-ngram-min-hits": ("--spec-ngram-simple-min-hits",),
+    "-cd": (),
+    "--ctx-size-draft": (),
+}
+REMOVED_VARIABLES: dict[str, tuple[str, ...]] = {
+    "LLAMA_ARG_DRAFT_MAX": ("LLAMA_ARG_SPEC_DRAFT_N_MAX",),
+    "LLAMA_ARG_DRAFT_MIN": ("LLAMA_ARG_SPEC_DRAFT_N_MIN",),
+    "LLAMA_ARG_DRAFT_P_MIN": ("LLAMA_ARG_SPEC_DRAFT_P_MIN",),
+    "LLAMA_ARG_DRAFT_P_SPLIT": ("LLAMA_ARG_SPEC_DRAFT_P_SPLIT",),
+    "LLAMA_ARG_CTX_SIZE_DRAFT": (),
+    "LLAMA_ARG_MODEL_DRAFT": ("LLAMA_ARG_SPEC_DRAFT_MODEL",),
+}
+REFUSED_VARIABLES = frozenset({"LLAMA_ARG_DRAFT_MAX", "LLAMA_ARG_DRAFT_MIN"})
+
+# The same the other way: what a flag was called before the names of today. -md, -ngld, -ctkd, -ctvd and --draft-p-min
+# are taken by old and new builds alike.
+OLD_NAMES = {
+    "--spec-draft-n-max": "--draft-max",
+    "--spec-draft-n-min": "--draft-min",
+    "--spec-draft-p-min": "--draft-p-min",
+    "--spec-draft-model": "--model-draft",
+    "--spec-draft-ngl": "--gpu-layers-draft",
+    "--spec-draft-device": "--device-draft",
+    "--spec-draft-type-k": "--cache-type-k-draft",
+    "--spec-draft-type-v": "--cache-type-v-draft",
+}

@@ -27,7 +27,7 @@ def read_config(
     said: Mapping[str, Mapping[str, str]],
 ) -> Config:
     """Put together the effective configuration; every part that nothing tells is None."""
-    types, types_from = _types(slots, flags, said)
+    types, types_from, asked = _types(slots, flags, said)
     drafter = models.get("drafter")
     block = drafter.block_size if drafter is not None else None
     requested = _requested(flags, said)
@@ -36,6 +36,7 @@ def read_config(
     return Config(
         types=types,
         types_from=types_from,
+        asked=asked,
         n_max_requested=requested,
         n_max_effective=_effective(types, requested, models, said),
         block_size=block,
@@ -48,18 +49,31 @@ def read_config(
 
 def _types(
     slots: SlotBook, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]
+) -> tuple[tuple[str, ...] | None, str | None, tuple[str, ...]]:
+    """Methods in force, what shows them, and methods asked for.
+
+    A server whose speculation could not be set up goes on without it: its slots say so, while the parameters of a
+    request still list the methods that it was started for (seen on b11549). /props always says none, so it is not asked
+    (llama.cpp b11434).
+    """
+    speculative = [t.speculative for t in slots.slots.values() if t.speculative is not None]
+    asked, by = _asked(slots, flags, said, at_work=any(speculative))
+    if speculative and not any(speculative):
+        return (), "slots", asked or ()
+    return asked, by, asked or ()
+
+
+def _asked(
+    slots: SlotBook, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]], *, at_work: bool
 ) -> tuple[tuple[str, ...] | None, str | None]:
-    """Methods in force. /props always says none, so it is not asked (llama.cpp b11434).
+    """Methods that the server was told to use, or recognised its drafter to be made for.
 
     At -lv 4 the log names each method that the server adds (DFlash and DSpark at its default verbosity too, so that one
     need not be all); what it detects by itself it says at any.
     """
     listed: Json = (slots.last_params or {}).get("speculative.types")
-    speculative = [t.speculative for t in slots.slots.values() if t.speculative is not None]
-    if isinstance(listed, str) and (listed != "none" or not any(speculative)):
+    if isinstance(listed, str) and (listed != "none" or not at_work):
         return tuple(t for t in listed.split(",") if t and t != "none"), "slots"
-    if speculative and not any(speculative):
-        return (), "slots"
     if "spec_type_detected" in said:
         return (said["spec_type_detected"].get("type", "draft-dflash"),), "log"
     added = said.get("implementation_added", {}).get("type", "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.state import Referee, RefereeCount
+from specscope.session.state import Referee, RefereeCount, SinceStart
 
 if TYPE_CHECKING:
     from specscope.events import CountersRead, RequestLogged
@@ -164,7 +164,9 @@ class RefereeBook:
 
     def view(self) -> Referee:
         """The frozen view."""
-        return Referee(self.count, self.checked, self.parted, self.missed, self._waiting())
+        e = self.latest
+        told = None if e is None else SinceStart(e.generated, e.drafts, e.drafted, e.accepted)
+        return Referee(self.count, self.checked, self.parted, self.missed, self._waiting(), told)
 
     def _waiting(self) -> str:
         if self.count is not None:

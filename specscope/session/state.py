@@ -141,11 +141,22 @@ class RefereeCount:
         return (self.captured_cycles, self.captured_accepted) == (self.cycles, self.accepted) and drafted_equal
 
 
+@dataclass(frozen=True, slots=True)
+class SinceStart:
+    """The server's own totals when they were last read: since its process started, watched or not."""
+
+    generated: int | None = None
+    drafts: int | None = None
+    drafted: int | None = None
+    accepted: int | None = None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Referee:
     """What the server's own counts say about the captured cycles.
 
     Attributes:
+        since_start: the counts themselves; None before the first read.
         count: the counters' increase over requests wholly inside the window; None before the second idle read.
         requests_checked, requests_parted: finished requests compared with the totals the log printed for them.
         missed: facts that sources know they did not see since the counts last agreed.
@@ -157,6 +168,7 @@ class Referee:
     requests_parted: int = 0
     missed: int = 0
     waiting: str = ""
+    since_start: SinceStart | None = None
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -227,6 +239,7 @@ class Config:
     Attributes:
         types: drafting methods in force, ``none`` dropped; None when nothing said so.
         types_from: where they were seen: ``slots``, ``log``, ``flags``.
+        asked: methods that the server was told to use, whether or not it could.
         n_max_requested: draft width asked for (flag or default); n_max_effective: after clamping.
         block_size: the trained block of a block drafter.
         drafter_limit: the widest draft that the drafter's training allows; None: no limit, or not known.
@@ -237,6 +250,7 @@ class Config:
 
     types: tuple[str, ...] | None = None
     types_from: str | None = None
+    asked: tuple[str, ...] = ()
     n_max_requested: int | None = None
     n_max_effective: int | None = None
     block_size: int | None = None

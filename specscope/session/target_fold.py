@@ -182,7 +182,7 @@ class TargetFold:
             self.log_began_at = e.at
         self._log_begins = begins
         before = said.pop(e.code, None)
-        said[e.code] = e.fields
+        said[e.code] = e.fields or before or {}  # several lines may tell of one thing, not all of them in detail
         if e.code == "implementation_added" and before is not None:
             said[e.code] = {"type": _listed(before.get("type", ""), e.fields.get("type", ""))}
         if e.code == "model_loading":

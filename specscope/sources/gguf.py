@@ -91,6 +91,11 @@ def model_read(header: GgufHeader, role: Role, path: str, at: float, target: str
         tied=None if weights is None else weights.tied,
         layer_bytes=[] if weights is None else weights.layers,
         layer_expert_bytes=[] if weights is None else weights.experts,
+        tokenizer=_text(keys.get("tokenizer.ggml.model")),
+        bos=_whole(keys.get("tokenizer.ggml.bos_token_id")),
+        eos=_whole(keys.get("tokenizer.ggml.eos_token_id")),
+        add_bos=_flag(keys.get("tokenizer.ggml.add_bos_token")),
+        add_eos=_flag(keys.get("tokenizer.ggml.add_eos_token")),
     )
 
 
@@ -126,6 +131,10 @@ def _nextn_layers(header: GgufHeader, own: str) -> int | None:
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _flag(value: Json) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _whole(value: Json) -> int | None:

@@ -125,6 +125,8 @@ _THE_DRAFTER: Final = (
     _said("draft_model_loading", "loading draft model", r"loading draft model '(?P<path>.*)'"),
     _said("mtp_context_creating", "MTP draft context", r"creating MTP draft context .* '(?P<path>.*)'"),
     _said("draft_load_failed", "failed to load draft", r"failed to load draft model, '(?P<path>.*)'"),
+    _said("mtp_layers_missing", "MTP layers", r"context type MTP requested but model doesn't contain MTP layers"),
+    _said("unknown_architecture", "model architecture", r"unknown model architecture: '(?P<arch>[\w.-]+)'"),
     _said("draft_context_failed", "failed to create", r"failed to create (?P<kind>MTP|draft) context"),
     _said(
         "vocab_incompatible",

@@ -6,7 +6,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from specscope.flags import VERBOSITY_ALL, Given, ServerFlags, parse_flags, server_arguments
+from specscope.flags import (
+    VERBOSITY_ALL,
+    Given,
+    ServerFlags,
+    is_refused,
+    name_before,
+    names_today,
+    parse_flags,
+    server_arguments,
+    table,
+)
 from specscope.flags.parse import NAMES, REMOVED, WORDS
 
 
@@ -212,3 +222,28 @@ def test_every_time_that_something_was_given_in_the_order_in_which_it_is_applied
 )
 def test_samplers_by_name_and_by_letter(words: list[str], samplers: tuple[str, ...]) -> None:
     assert parse_flags(["llama-server", *words]).sampling["samplers"].value == samplers
+
+
+def test_old_names_and_those_of_today() -> None:
+    assert names_today("--draft-max") == ("--spec-draft-n-max", "--spec-ngram-mod-n-max")
+    assert names_today("LLAMA_ARG_DRAFT_P_MIN") == ("LLAMA_ARG_SPEC_DRAFT_P_MIN",)
+    assert names_today("--ctx-size-draft") == ()
+    assert names_today("--spec-draft-n-max") is None
+    refused = {"--draft-max", "-cd", "LLAMA_ARG_DRAFT_MAX", "LLAMA_ARG_DRAFT_MIN"}
+    assert {
+        n for n in (*refused, "LLAMA_ARG_DRAFT_P_MIN", "LLAMA_ARG_MODEL_DRAFT", "--port") if is_refused(n)
+    } == refused
+    assert name_before("--spec-draft-n-max") == "--draft-max"
+    assert name_before("--spec-type") == "--spec-type"
+
+
+@pytest.mark.parametrize("name", sorted({*table.REMOVED_FLAGS, *table.REMOVED_VARIABLES}))
+def test_what_stands_for_an_old_name_is_read(name: str) -> None:
+    variables = {flag.env for flag, _ in NAMES.values()}
+    assert set(names_today(name) or ()) <= {*NAMES, *variables}
+
+
+@pytest.mark.parametrize(("today", "before"), table.OLD_NAMES.items())
+def test_a_renamed_flag_had_a_name_that_is_known(today: str, before: str) -> None:
+    assert today in NAMES
+    assert before in NAMES or today in (names_today(before) or ())

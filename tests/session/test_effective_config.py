@@ -66,7 +66,11 @@ def test_a_fresh_slot_says_none_although_it_speculates() -> None:
 
 def test_slots_that_do_not_speculate_go_before_what_was_asked_for() -> None:
     told = config(b.process("--spec-type draft-simple"), b.idle(task=None, speculative=False))
-    assert (told.types, told.types_from) == ((), "slots")
+    assert (told.types, told.types_from, told.asked) == ((), "slots", ("draft-simple",))
+    # A request's parameters go on listing what the server was started for (b11549).
+    listed = config(b.busy(speculative=False, params=DFLASH))
+    assert (listed.types, listed.types_from, listed.asked) == ((), "slots", ("draft-dflash",))
+    assert config(b.idle(task=None, speculative=False)).asked == ()
 
 
 def test_one_slot_that_speculates_is_enough() -> None:

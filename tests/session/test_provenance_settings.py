@@ -121,6 +121,7 @@ def test_what_an_unknown_build_shows_decides() -> None:
     found = setting("temperature", process, answered("b0-unknown"))
     assert found.origin == "server default"
     assert why(found, "environment") == "not taken: the server shows another value"
+    assert not any(claim.unread for claim in found.claims)
 
 
 def test_a_server_inside_python_reads_no_variable() -> None:
@@ -129,6 +130,7 @@ def test_a_server_inside_python_reads_no_variable() -> None:
     found = setting("top_k", inside, b.model(sampling={"top_k": 70}), answered(top_k=70))
     assert found.origin == "GGUF"
     assert why(found, "environment") == "a server inside Python reads no LLAMA_ARG_* variable"
+    assert [claim.unread for claim in found.claims] == [True, False, False]
 
 
 def test_ik_llama_does_not_apply_the_model_files_sampling() -> None:

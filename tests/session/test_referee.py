@@ -6,6 +6,8 @@ import builders as b
 import pytest
 from simulated import Load, Work
 
+from specscope.session.state import SinceStart
+
 TRACED = [b.found(), b.attached("slots", "totals"), b.attached("log", "cycles")]
 WORK = Work(0, 1, 1.0, ((15, 5), (15, 0), (15, 15), (3, 1)))
 LOAD = Load((WORK, Work(0, 2, 2.0, ((15, 2), (15, 3)))))
@@ -46,6 +48,7 @@ def test_the_baseline_is_what_the_server_had_counted_before() -> None:
     target = b.seen(*TRACED, before, *LOG, after)
     assert target.evidence == "exact"
     assert target.referee.count.cycles == 6
+    assert target.referee.since_start == SinceStart(generated=5034, drafts=1006, drafted=15_078, accepted=4026)
 
 
 @pytest.mark.parametrize("dropped", [1, 4, 8])

@@ -55,6 +55,9 @@ def drafter(writer: gguf.GGUFWriter) -> None:
     writer.add_string("general.base_model.1.name", "Small")
     writer.add_float32("general.sampling.temp", 0.5)
     writer.add_int32("general.sampling.top_k", 20)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_bos_token_id(1)
+    writer.add_eos_token_id(2)
     writer.add_bool("tokenizer.ggml.add_bos_token", val=True)
     writer.add_string("tokenizer.chat_template", "ü" * 1000)
     writer.add_tensor("fc.weight", np.zeros((4, 32), dtype=np.float32))
@@ -133,6 +136,10 @@ def test_the_fact_of_a_drafter(small: str) -> None:
         tied=False,
         layer_bytes=[0, 0, 0],
         layer_expert_bytes=[0, 0, 0],
+        tokenizer="gpt2",
+        bos=1,
+        eos=2,
+        add_bos=True,
     )
 
 

@@ -443,6 +443,16 @@ TEXTS: list[tuple[str, str, dict[str, str]]] = [
         {"path": "/m/d.gguf"},
     ),
     ("E common_speculative_init_result: failed to create MTP context", "draft_context_failed", {"kind": "MTP"}),
+    (  # b10434
+        "W llama_init_from_model: context type MTP requested but model doesn't contain MTP layers",
+        "mtp_layers_missing",
+        {},
+    ),
+    (
+        "E llama_model_load: error loading model: unknown model architecture: 'dflash-draft'",
+        "unknown_architecture",
+        {"arch": "dflash-draft"},
+    ),
     ("E spec common_specu: the target and draft vocabs are not compatible", "vocab_incompatible", {}),
     (
         (

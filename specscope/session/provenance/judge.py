@@ -54,7 +54,7 @@ def judge(claims: Sequence[Claim], value: Value | None, seen: Seen, *, exact: bo
     if not found and (value is None or not exact):
         found = read
     if not found:
-        return Verdict(tuple(replace(c, why=unread[i] or _not_taken(value)) for i, c in enumerate(claims)), None)
+        return Verdict(_lost(claims, unread, value), None)
     return _verdict(claims, unread, {found[0]}, value)
 
 
@@ -71,7 +71,7 @@ def add_up(claims: Sequence[Claim], value: Value | None, seen: Seen) -> Verdict:
     if not winners and not in_force:
         winners = set([i for i, names in enumerate(named) if not names][:1])
     if not winners:
-        return Verdict(tuple(replace(c, why=unread[i] or _not_taken(value)) for i, c in enumerate(claims)), None)
+        return Verdict(_lost(claims, unread, value), None)
     verdict = _verdict(claims, unread, winners, value)
     told = [
         replace(c, why=NONE_REMOVES_NOTHING)
@@ -87,6 +87,14 @@ def methods(value: Value | None) -> set[str]:
     return {str(word) for word in value if word != "none"} if isinstance(value, tuple) else set()
 
 
+def _lost(claims: Sequence[Claim], unread: Sequence[str], value: Value | None) -> tuple[Claim, ...]:
+    """The claims where none of them has the value in force."""
+    return tuple(
+        replace(claim, why=why or _not_taken(value), unread=bool(why))
+        for claim, why in zip(claims, unread, strict=True)
+    )
+
+
 def _verdict(claims: Sequence[Claim], unread: Sequence[str], winners: Collection[int], value: Value | None) -> Verdict:
     first = min(winners)
     told: list[Claim] = []
@@ -94,7 +102,7 @@ def _verdict(claims: Sequence[Claim], unread: Sequence[str], winners: Collection
         if i in winners:
             told.append(replace(claim, won=True))
         elif unread[i]:
-            told.append(replace(claim, why=unread[i]))
+            told.append(replace(claim, why=unread[i], unread=True))
         elif i < first:
             told.append(replace(claim, why=_not_taken(value)))
         elif claim.origin == claims[first].origin:

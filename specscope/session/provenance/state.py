@@ -37,6 +37,7 @@ class Claim:
         value: what it says.
         won: its value is the one in force (of settings that add up, several win).
         why: why it lost, or, for a winner, what kept it from being taken as it is; empty where nothing needs saying.
+        unread: it lost because this server does not look at it at all.
     """
 
     origin: Origin
@@ -44,6 +45,7 @@ class Claim:
     value: Value
     won: bool = False
     why: str = ""
+    unread: bool = False
 
 
 @dataclass(frozen=True, slots=True)
