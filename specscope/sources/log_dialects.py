@@ -127,6 +127,8 @@ _THE_DRAFTER: Final = (
     _said("draft_load_failed", "failed to load draft", r"failed to load draft model, '(?P<path>.*)'"),
     _said("mtp_layers_missing", "MTP layers", r"context type MTP requested but model doesn't contain MTP layers"),
     _said("unknown_architecture", "model architecture", r"unknown model architecture: '(?P<arch>[\w.-]+)'"),
+    # llama.cpp ends itself with this line: a drafter of another kind was given to draft-dflash
+    _said("dflash_layers_missing", "DFlash model has no", r"DFlash model has no target_layer_ids"),
     _said("draft_context_failed", "failed to create", r"failed to create (?P<kind>MTP|draft) context"),
     _said(
         "vocab_incompatible",

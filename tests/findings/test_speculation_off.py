@@ -56,6 +56,7 @@ def test_none_asked_for_by_name_is_in_the_evidence() -> None:
         [LOADED, ON],
         [LOADED, OFF, b.idle(0.1, slot=1, task=None, speculative=True)],
         [LOADED, b.busy(1.0, params={"speculative.types": "draft-simple"}), OFF],
+        [b.process("-m m.gguf -md d.gguf --spec-type draft-simple"), OFF],
         [b.process("-m m.gguf"), OFF],
         [b.process("-m m.gguf --spec-type ngram-mod"), ON],
         [b.model("drafter"), OFF],
@@ -65,7 +66,8 @@ def test_none_asked_for_by_name_is_in_the_evidence() -> None:
     ids=[
         "slots speculate",
         "one of two slots speculates",
-        "a request drafted",
+        "a request lists a method: it was refused",
+        "a method was asked for and refused",
         "no draft model",
         "n-gram, no draft model",
         "a file that nobody loaded",

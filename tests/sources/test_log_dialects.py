@@ -449,6 +449,11 @@ TEXTS: list[tuple[str, str, dict[str, str]]] = [
         {},
     ),
     (
+        'speculative.cpp:950: GGML_ASSERT(target_layer_ids_n > 0 && "DFlash model has no target_layer_ids") failed',
+        "dflash_layers_missing",
+        {},
+    ),
+    (
         "E llama_model_load: error loading model: unknown model architecture: 'dflash-draft'",
         "unknown_architecture",
         {"arch": "dflash-draft"},

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specscope.findings.dialect import flag_of
 from specscope.findings.rule import Rule
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def look(case: Case) -> Seen:
             case,
             f"draft width {requested} is clamped to {effective}",
             tuple(evidence),
-            f"set --spec-draft-n-max {effective}; values above it change nothing",
+            f"set {flag_of(target, '--spec-draft-n-max')} {effective}; values above it change nothing",
             settled=True,
         ),
     )

@@ -30,12 +30,12 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     drafter = _drafter(target)
-    if drafter is None:
+    if drafter is None or target.config.asked:
         return ()
     reported = [s.speculative for s in target.slots if s.speculative is not None]
     if not reported:
         return Collecting("a look at /slots")
-    if any(reported) or target.config.types:
+    if any(reported):
         return ()
     model = target.models.get("drafter")
     size = f"{model.file_bytes / 2**20:,.0f} MiB file" if model is not None and model.file_bytes else "size unknown"
