@@ -206,6 +206,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         exe="/usr/bin/llama-server",
         started=1_779_999_000.5,
         host="python",
+        preset_spec_types=[("[one]", "ngram-mod")],
     ),
     ev.ProcessSampled(
         at=_AT,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Final, Literal
 
 from specscope.events.fact import Fact, Json
 
@@ -53,8 +53,18 @@ class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
     add_eos: bool | None = None
 
 
+ROUTER: Final = "router"
+EVERY_MODEL: Final = "[*]"
+"""Where a preset names methods, beside the section of the model itself."""
+
+
 class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):
-    """The server's process. ``env`` holds only LLAMA_*, GGML_* and CUDA_VISIBLE_DEVICES, keys and tokens left out."""
+    """The server's process. ``env`` holds only LLAMA_*, GGML_* and CUDA_VISIBLE_DEVICES, keys and tokens left out.
+
+    ``preset_spec_types``: each time that a router's preset names drafting methods for this server, as (where, value),
+    in the order in which each replaces those before: EVERY_MODEL for lines that count for every model, this model's
+    section in brackets, and ROUTER for the router's own command line.
+    """
 
     pid: int
     argv: list[str] = []
@@ -62,6 +72,7 @@ class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):
     exe: str | None = None
     started: float | None = None
     host: Literal["binary", "python"] = "binary"
+    preset_spec_types: list[tuple[str, str]] = []
 
 
 class ProcessSampled(Fact, frozen=True, kw_only=True, tag="usage"):

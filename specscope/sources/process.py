@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import psutil
 
 from specscope.events import ProcessSampled, ProcessSeen, ServerStarted, SourceAttached, SourceLost
+from specscope.flags import parse_flags
 from specscope.sources.log_place import LogPlace, log_path_of, log_place_of
+from specscope.sources.presets import preset_types
 from specscope.sources.procfs import PROC, argv_of, environ_of, maps_name
 
 if TYPE_CHECKING:
@@ -109,6 +111,7 @@ def process_seen(pid: int, at: float, target: str = "t0") -> ProcessSeen:
     """
     process = psutil.Process(pid)
     argv, env, exe = argv_of(pid), environ_of(pid), _exe(process)
+    presets = preset_types(pid, parse_flags(argv, env or {}), env)
     return ProcessSeen(
         at=at,
         target=target,
@@ -118,6 +121,7 @@ def process_seen(pid: int, at: float, target: str = "t0") -> ProcessSeen:
         exe=exe,
         started=process.create_time(),
         host=host_of(pid, argv, exe),
+        preset_spec_types=presets,
     )
 
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 import builders as b
 
 from specscope.findings.rule import Case, Collecting
+from specscope.session.fold import Fold
+from specscope.session.provenance.recommend import Advice
 from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
     from specscope import events as ev
+    from specscope.catalogue import Card
     from specscope.findings.rule import Finding, Rule, Seen
     from specscope.session.state import Session
 
@@ -22,9 +25,13 @@ def case(
     profile: Profile | None = None,
     raised: Collection[str] = (),
     against: Session | None = None,
+    cards: tuple[Card, ...] = (),
 ) -> Case:
     """What a rule looks at after these facts; ``raised``: the subjects for which it was raised before."""
-    session = b.fold(b.found(), *facts).view()
+    fold = Fold(Advice({"mine": profile} if profile is not None else {}, cards))
+    for fact in (b.found(), *facts):
+        fold.apply(fact)
+    session = fold.view()
     return Case(session.targets[0], profile or Profile(), session, frozenset(raised), against)
 
 
@@ -34,8 +41,9 @@ def look(
     profile: Profile | None = None,
     raised: Collection[str] = (),
     against: Session | None = None,
+    cards: tuple[Card, ...] = (),
 ) -> Seen:
-    return rule.look(case(*facts, profile=profile, raised=raised, against=against))
+    return rule.look(case(*facts, profile=profile, raised=raised, against=against, cards=cards))
 
 
 def found(
@@ -44,10 +52,11 @@ def found(
     profile: Profile | None = None,
     raised: Collection[str] = (),
     against: Session | None = None,
+    cards: tuple[Card, ...] = (),
     subject: str = "t0",
 ) -> Finding:
     """The one finding of the facts."""
-    seen = look(rule, *facts, profile=profile, raised=raised, against=against)
+    seen = look(rule, *facts, profile=profile, raised=raised, against=against, cards=cards)
     assert not isinstance(seen, Collecting), seen.needs
     (finding,) = seen
     assert (finding.code, finding.name) == (rule.code, rule.name)

@@ -6,6 +6,7 @@ import builders as b
 import pytest
 from judged import evidence, found, look
 
+from specscope.catalogue import Card, Mode
 from specscope.findings.rule import Collecting
 from specscope.findings.sampling.hidden_min_p import RULE
 from specscope.settings import Profile
@@ -44,6 +45,16 @@ def test_the_users_profile_goes_before_the_file() -> None:
     assert evidence(finding)["recommended"] == "0 (the model card)"
     wanted = Profile(sampling={"min_p": 0.02})
     assert "--min-p 0.02" in found(RULE, PLAIN, DEFAULTS, profile=wanted).advice
+
+
+def test_the_models_card_speaks_where_profile_and_file_do_not() -> None:
+    mode = Mode(sampling={"temperature": 1.0, "top_k": 64, "min_p": 0.0})
+    card = Card(name="Thirty", match=("thirty-",), source="https://example.org/card", mode=(mode,), implied=("min_p",))
+    facts = [PLAIN, DEFAULTS, b.model(name="Thirty 30B")]
+    finding = found(RULE, *facts, cards=(card,))
+    assert evidence(finding)["recommended"].startswith("0 (the card of Thirty, https://example.org/card")
+    assert found(RULE, *facts, cards=(card,), profile=MINE).summary.endswith("the model card says 0")
+    assert look(RULE, PLAIN, DEFAULTS, b.model(name="Forty"), cards=(card,)) == ()
 
 
 def test_a_profile_about_other_parameters_leaves_the_word_to_the_file() -> None:

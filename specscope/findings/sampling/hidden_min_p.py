@@ -1,7 +1,7 @@
 """min_p is in force although nobody set it and the model's recommendation is another value.
 
 Looks at: the effective ``min_p`` of /slots (the last request's) or /props (the server's default), the command
-line and environment, the GGUF's ``general.sampling.min_p``, and your profile.
+line and environment, your profile, the GGUF's ``general.sampling.min_p``, and the model's card in the catalogue.
 
 Why it matters: llama-server's own default is min_p 0.05. Model cards recommend temperature, top_p and top_k and
 take min_p as 0; the hidden 0.05 changes the target's distribution and with it which drafts are accepted. One
@@ -59,12 +59,18 @@ def look(case: Case) -> Seen:
 
 
 def _recommended(case: Case) -> tuple[float, str] | None:
-    """The recommended value and who recommends it; the user's profile goes before the model file."""
+    """The recommended value and who recommends it: the user's profile, else the model file, else the model's card."""
     if "min_p" in case.profile.sampling:
         return case.profile.sampling["min_p"], case.profile.source
     model = case.target.models.get("target")
     in_file = model.sampling.get("min_p") if model is not None else None
-    return (float(in_file), "the GGUF's general.sampling.min_p") if isinstance(in_file, (int, float)) else None
+    if isinstance(in_file, (int, float)):
+        return float(in_file), "the GGUF's general.sampling.min_p"
+    setting = case.target.provenance.setting("min_p")
+    card = setting.recommended if setting is not None else None
+    if card is None or card.by != "model card" or not isinstance(card.values[0], (int, float)):
+        return None
+    return float(card.values[0]), card.source
 
 
 def _origin(target: Target, effective: float) -> str | None:

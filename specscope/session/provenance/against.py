@@ -99,7 +99,7 @@ class Against:
 def compare(now: Target, before: Target) -> Against:
     """What differs between a server now and a recorded one."""
     figures, too_few = _figures(now, before)
-    return Against(_identity(now, before), _settings(now, before), _flags(now, before), figures, too_few)
+    return Against(_identity(now, before), settings_moved(now, before), _flags(now, before), figures, too_few)
 
 
 def _identity(now: Target, before: Target) -> tuple[Difference, ...]:
@@ -124,7 +124,8 @@ def _described(model: ModelRead) -> str:
     return name if model.file_bytes is None else f"{name}, {model.file_bytes:,} bytes"
 
 
-def _settings(now: Target, before: Target) -> tuple[Difference, ...]:
+def settings_moved(now: Target, before: Target) -> tuple[Difference, ...]:
+    """The settings whose value in force is another one."""
     old = {s.name: s.value for s in before.provenance.settings}
     return tuple(
         Difference(s.name, old[s.name], s.value)
