@@ -57,7 +57,7 @@ class LogBook:
             request.seen_by = None
         book.settle(request, e.at)
         book.finish(request, e.at)
-        limit = request.n_predict
+        limit = request.asked.limit
         if request.stop == "finished" and limit is not None and limit > 0 and request.generated == limit:
             request.stop = "limit"
 

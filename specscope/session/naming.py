@@ -15,7 +15,7 @@ from specscope.session.request import Request
 from specscope.session.request_book import RequestBook, begin_of
 
 OF_A_NAME: Final = (
-    *("task", "n_predict", "prompt_tokens", "cached_tokens", "prompt_ms", "ttft_ms", "polled_ttft_ms", "generated"),
+    *("task", "asked", "prompt_tokens", "cached_tokens", "prompt_ms", "ttft_ms", "polled_ttft_ms", "generated"),
     *("generated_ms", "logged", "decoded", "sighted_from", "sighted_at", "unbegun_at", "fill_base", "stop"),
     "chain_width",
 )

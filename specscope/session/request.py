@@ -8,11 +8,13 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.asked import UNSEEN
 from specscope.session.state import RequestRow
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
     from specscope.events import RequestLogged, StreamEnded
+    from specscope.session.asked import Asked
     from specscope.session.depth import Bands
     from specscope.session.state import CycleSource
 
@@ -26,14 +28,12 @@ intervals of up to 0.2 s, so every cycle line from before the poll has been read
 POLL_MARGIN_S: Final = 0.005
 """A poll this close to a cycle's end may have been answered before or after it: it is not compared."""
 
-
 ROW_KEY: Final = attrgetter(
     *("tally.tokens", "tally.plain_steps", "tally.unverified", "decoded", "generated", "generated_ms", "stop"),
     *("ended_at", "logged", "prompt_tokens", "cached_tokens", "ttft_ms", "prompt_ms", "polled_ttft_ms"),
-    *("seen_by", "task", "whole"),
+    *("seen_by", "task", "whole", "asked"),
 )
 """What a request's row is made of. A tally that is told anew by another source has another ``seen_by``."""
-
 
 LATE_S: Final = 0.25
 """How much later than it happened the log or a poll may show something: a log is read every 0.2 s while it is quiet,
@@ -88,7 +88,7 @@ class Request:
     polled_ttft_ms: float | None = None
     generated: int | None = None
     generated_ms: float | None = None
-    n_predict: int | None = None
+    asked: Asked = UNSEEN
     stop: str | None = None
     logged: RequestLogged | None = None
     streamed: bool = False
@@ -224,7 +224,7 @@ class Request:
         if self._may_lack_cycles():
             return 0 if self.tally.plain_steps else 1
         least = max(1, self.generated - self.cycle_tokens)
-        unsent = 0 if self.generated == self.n_predict else self.last_accepted
+        unsent = 0 if self.generated == self.asked.limit else self.last_accepted
         most = max(1, self.generated - self.cycle_tokens + unsent)
         seen = self.tally.plain_steps - self.settled
         return min(max(least, seen), most) - self.tally.plain_steps
@@ -296,4 +296,5 @@ class Request:
             stop=self.stop,
             agrees=self.agrees(),
             seen_by=self.seen_by,
+            asked=self.asked,
         )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.events.server import ANSWER_MS
+from specscope.session.asked import asked_of
 from specscope.session.state import Slot
 
 if TYPE_CHECKING:
@@ -122,8 +123,7 @@ class SlotBook:
         request.prompt_tokens = e.processed_tokens if e.processed_tokens is not None else request.prompt_tokens
         request.cached_tokens = e.cached_tokens if e.cached_tokens is not None else request.cached_tokens
         if track.params is not None:
-            limit = track.params.get("n_predict", track.params.get("max_tokens"))
-            request.n_predict = limit if isinstance(limit, int) else None
+            request.asked = asked_of(track.params)
         if e.decoded:
             self._advance(track, request, e, e.decoded)
 
@@ -233,7 +233,7 @@ class SlotBook:
             return
         gain = (e.generated or 0) - request.decoded
         limit, cycle_ms, since = self.book.width_limit, self.book.cycle_ms, request.last_step_at
-        if limit is None or cycle_ms is None or since is None or e.generated != request.n_predict:
+        if limit is None or cycle_ms is None or since is None or e.generated != request.asked.limit:
             return
         if 0 < gain <= limit + 1 and (e.at - since) * 1000 < LAST_SHARE * cycle_ms:
             request.decoded = e.generated

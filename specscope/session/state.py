@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
+from specscope.session.asked import UNSEEN
 from specscope.session.economics.state import Economics
 from specscope.session.gpu_state import Machine
 from specscope.session.memory.map_state import Memory
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
         Tier,
     )
     from specscope.flags import ServerFlags
+    from specscope.session.asked import Asked
     from specscope.session.depth import DepthRow
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Prefill, Regime
@@ -217,6 +219,7 @@ class RequestRow:
     stop: str | None = None
     agrees: bool | None = None
     seen_by: CycleSource | None = None
+    asked: Asked = UNSEEN
 
 
 @dataclass(frozen=True, eq=False, slots=True)

@@ -392,3 +392,9 @@ def test_todays_width_is_not_surely_best_where_another_is_not_known() -> None:
     assert economics.best_n_max != 7
     assert not economics.sure
     assert economics.collecting == ""
+
+
+def test_how_many_drafts_are_accepted_to_their_end(off: RecordedRun) -> None:
+    full = Bench(n_max=3, rates=(0.9, 0.9, 0.8), requests=60).target(off).economics.full
+    assert full.low < 0.9 * 0.9 * 0.8 < full.high
+    assert full.high - full.low < 0.1

@@ -129,3 +129,17 @@ def test_a_restart_forgets_all() -> None:
 
 def test_nothing_seen() -> None:
     assert RequestSets().view(()).sets == ()
+
+
+def test_how_well_the_mean_tau_of_a_set_is_known() -> None:
+    facts: list[list[ev.Event]] = []
+    for task, accepted in ((1, 3), (2, 4), (3, 5)):
+        begun = b.busy(task, task=task, params=COLD)
+        cycles = [b.cycle(task + 0.01 * i, 7, accepted, task=task) for i in range(1, 31)]
+        facts.append([b.launched(task - 0.01, task=task), begun, *cycles, b.idle(task + 0.5, task=task)])
+    (cold,) = drift(*facts).sets
+    taus = [row.tau for row in b.seen(b.found(), *(fact for request in facts for fact in request)).requests]
+    assert (cold.taus, cold.tau) == (3, pytest.approx(sum(taus) / 3))
+    assert cold.tau_se == pytest.approx(1 / 3**0.5, rel=0.05)
+    (one,) = drift(facts[0]).sets
+    assert (one.taus, one.tau_se) == (1, None)

@@ -7,7 +7,7 @@ from itertools import accumulate
 from math import sqrt
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.economics.batches import t95
+from specscope.session.economics.batches import t95, wilson
 from specscope.session.economics.state import Span
 
 if TYPE_CHECKING:
@@ -131,12 +131,9 @@ class Acceptance:
         return sum((a + 1) * n for (_, a), n in self.own.items()) / self.cycles
 
     def full(self) -> Span:
-        """Share of today's full drafts that were accepted to their end, by Wilson's interval (JASA 22, 1927)."""
-        n = self._wide(self.width)
+        """Share of the full drafts that were accepted to their end."""
         hits = sum(c for (w, a), c in self.joint.items() if w >= self.width and a >= self.width)
-        share, z2 = hits / n, 1.96**2 * self.clustering
-        middle, half = (share + z2 / (2 * n)), sqrt(z2 * (share * (1 - share) + z2 / (4 * n)) / n)
-        return Span(share, (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n))
+        return Span(*wilson(hits, self._wide(self.width), self.clustering))
 
     def widths(self, n_max: int) -> dict[int, float]:
         """Shares of the widths that cycles would have with drafts of at most ``n_max``."""

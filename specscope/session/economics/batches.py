@@ -43,6 +43,24 @@ def below(value: float, half: float) -> float:
     return value * value / (value + half)
 
 
+class Share(NamedTuple):
+    """A share with the ends of its 95 % interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+def wilson(hits: float, n: float, clustering: float = 1.0) -> Share:
+    """How often something happens that was seen ``hits`` of ``n`` times (E. Wilson, JASA 22, 1927).
+
+    ``clustering``: how much larger the variance is than that of independent trials.
+    """
+    share, z2 = hits / n, Z95**2 * clustering
+    middle, half = (share + z2 / (2 * n)), sqrt(z2 * (share * (1 - share) + z2 / (4 * n)) / n)
+    return Share(share, (middle - half) / (1 + z2 / n), (middle + half) / (1 + z2 / n))
+
+
 class Mean(NamedTuple):
     """A mean, its standard error, the values it rests on, degrees of freedom of the error, variance of one value."""
 

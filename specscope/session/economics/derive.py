@@ -18,6 +18,7 @@ from specscope.session.economics.cost_model import (
     stratum,
     with_recorded,
 )
+from specscope.session.economics.depth_gain import gains_by_depth
 from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span, rebuilding
 from specscope.session.economics.drafted_by import drafted_by, feeds, stops, widest_draft
 from specscope.session.economics.method_book import TABLE
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from specscope.session.economics.method_book import MethodCount
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.methods import Known
-    from specscope.session.economics.state import CostPoint, PlainPoint, Prefill, RecordedRun, Regime
+    from specscope.session.economics.state import CostPoint, DepthGain, PlainPoint, Prefill, RecordedRun, Regime
     from specscope.session.state import RequestRow, Target
     from specscope.session.target_fold import TargetFold
 
@@ -248,11 +249,20 @@ class _Deriver:
             best_n_max=advice.best,
             gain_pct=advice.gain_pct,
             sure=advice.sure,
+            full=acceptance.full(),
             hidden=advice.hidden,
+            by_depth=self._by_depth(partial, acceptance, share),
             try_next=advice.try_next,
             basis=basis_of(partial),
             assumes=tuple(self.assumes),
         )
+
+    def _by_depth(self, partial: Economics, acceptance: Acceptance, plain_share: float) -> tuple[DepthGain, ...]:
+        fed = feeds(self.target.config.types, drafts=True)
+        recorded = (run.plain for run in self.runs if run.plain and run.slots == partial.slots)
+        plain = next(recorded, ()) if fed else partial.plain_points
+        rows, cells, slots = self.target.by_depth, self.costs.cells, partial.slots
+        return gains_by_depth(rows, cells, plain, acceptance, slots=slots, plain_share=plain_share)
 
     def _plain_share(self, cycles: int) -> float:
         """Of the steps, those without a draft, beside so many cycles."""

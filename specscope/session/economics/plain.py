@@ -140,7 +140,7 @@ def _by_request(points: Sequence[PlainPoint], strata: Strata | None) -> PlainTim
     if not points or (strata is not None and strata.slots > 1):
         return None
     depth = strata.depth if strata is not None else None
-    ms, low, high, _ = _at_depth(points, depth)
+    ms, low, high, _ = at_depth(points, depth)
     steps = sum(p.steps for p in points)
     basis = f"the server's own time of {steps:,} steps in requests without a draft"
     return PlainTime(ms, low, high, "this run", basis, steps, depth)
@@ -159,14 +159,14 @@ def _recorded(run: RecordedRun, strata: Strata | None) -> PlainTime | None:
     slots, depth = (strata.slots, strata.depth) if strata is not None else (run.slots, None)
     if not run.plain or run.slots != slots:
         return None
-    ms, low, high, far = _at_depth(run.plain, depth)
+    ms, low, high, far = at_depth(run.plain, depth)
     steps = sum(p.steps for p in run.plain)
     basis = f"{steps:,} plain steps of {run.name}" + (", at another depth" if far else "")
     low, high = of_another_run(ms, low, high)
     return PlainTime(ms, low, high, "recorded", basis, steps, depth)
 
 
-def _at_depth(points: Sequence[PlainPoint], depth: float | None) -> tuple[float, float, float, bool]:
+def at_depth(points: Sequence[PlainPoint], depth: float | None) -> tuple[float, float, float, bool]:
     """(ms, low, high, whether it is far from any recorded depth), on straight lines between the recorded depths.
 
     Outside them what a token of depth costs is that of all of them.

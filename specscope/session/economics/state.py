@@ -98,6 +98,16 @@ class Span:
 
 
 @dataclass(frozen=True, slots=True)
+class DepthGain:
+    """The speedup over plain decoding where ``tokens`` to ``to_tokens`` are resident; ``steps``: on which it rests."""
+
+    tokens: int
+    to_tokens: int
+    speedup: Span
+    steps: int
+
+
+@dataclass(frozen=True, slots=True)
 class WidthPoint:
     """What drafting at most ``n_max`` tokens would give; 0: speculation off.
 
@@ -157,7 +167,8 @@ class Economics:
         best_n_max: None below the minimum evidence, or where nothing can be compared.
         gain_pct: of the best over today's, percent; sure: its interval leaves 0 out; where today's is best, none that
             is known and none below it can be as good.
-        hidden: drafts are accepted to their end so often that a wider one may pay.
+        full: share of full drafts that are accepted to their end; hidden: so often that a wider one may pay.
+        by_depth: what speculation gains at each depth, where plain time is known by depth too; shallowest first.
         collecting: what is still missing for a verdict, in words; empty when there is one.
     """
 
@@ -181,7 +192,9 @@ class Economics:
     best_n_max: int | None = None
     gain_pct: Span | None = None
     sure: bool = False
+    full: Span | None = None
     hidden: bool = False
+    by_depth: tuple[DepthGain, ...] = ()
     basis: str = ""
     assumes: tuple[str, ...] = ()
     try_next: TryNext | None = None

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from math import sqrt
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.asked import RAW_FORMAT
 from specscope.session.provenance.known import ALIKE
 from specscope.session.provenance.state import Change, RequestDrift, RequestSet
 from specscope.session.provenance.values import as_value, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from specscope.events import Json, SlotChanged
     from specscope.flags import Value
@@ -32,9 +34,6 @@ MOST_SETS: Final = 16
 MOST_CHANGES: Final = 32
 REMEMBERED: Final = 512
 """Requests whose set is remembered, to say how fast those of each set were."""
-
-RAW_FORMAT: Final = "Content-only"
-"""``chat_format`` of a request to /completion; those to the chat endpoints have a chat's (tools/server, b10434 on)."""
 
 
 @dataclass(eq=False)
@@ -163,21 +162,33 @@ def kind_of(params: Mapping[str, Json]) -> str:
 def _row(values: Values, counted: _Counted, rows: list[RequestRow]) -> RequestSet:
     drafted = sum(r.drafted or 0 for r in rows)
     accepted = sum(r.accepted or 0 for r in rows if r.drafted)
+    taus = [r.tau for r in rows if r.tau is not None]
     return RequestSet(
         values=values,
         requests=counted.requests,
         first_at=counted.first_at,
         last_at=counted.last_at,
         kinds=tuple(sorted(counted.kinds.items(), key=lambda kind: -kind[1])),
-        tau=_mean([r.tau for r in rows]),
+        tau=_mean(taus),
         tok_s=_mean([r.tok_s for r in rows]),
         acceptance=accepted / drafted if drafted else None,
+        taus=len(taus),
+        tau_se=_error(taus),
     )
 
 
-def _mean(values: list[float | None]) -> float | None:
+def _mean(values: Sequence[float | None]) -> float | None:
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None
+
+
+def _error(values: list[float]) -> float | None:
+    """Standard error of their mean; None with fewer than two."""
+    many = len(values)
+    if many < 2:  # noqa: PLR2004  one has no scatter
+        return None
+    mean = sum(values) / many
+    return sqrt(sum((value - mean) ** 2 for value in values) / (many - 1) / many)
 
 
 def _varying(sets: Iterable[Values]) -> tuple[str, ...]:
