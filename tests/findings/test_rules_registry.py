@@ -31,7 +31,7 @@ HEALTHY = [
     b.model("drafter", arch="dflash", block_size=16),
     b.counters(0.0, 0, 0, 0, generated=0),
     b.busy(0.5, speculative=True, params={"speculative.types": "draft-dflash", "min_p": 0.0}),
-    *b.of_log([(15, 5)] * 200),
+    *b.of_log([(15, a) for a in (15, 5, 0, 3, 2)] * 40),
     b.logged(generated=1201, drafted=3000, accepted=1000),
     b.tracing(asynchronous=True, burst_s=0.5, burst_every_s=10.0),
     *[

@@ -136,10 +136,11 @@ def test_how_well_the_mean_tau_of_a_set_is_known() -> None:
     for task, accepted in ((1, 3), (2, 4), (3, 5)):
         begun = b.busy(task, task=task, params=COLD)
         cycles = [b.cycle(task + 0.01 * i, 7, accepted, task=task) for i in range(1, 31)]
-        facts.append([b.launched(task - 0.01, task=task), begun, *cycles, b.idle(task + 0.5, task=task)])
+        ended = b.logged(task + 0.45, task=task, generated=1 + 30 * (accepted + 1))
+        facts.append([b.launched(task - 0.01, task=task), begun, *cycles, ended, b.idle(task + 0.5, task=task)])
     (cold,) = drift(*facts).sets
-    taus = [row.tau for row in b.seen(b.found(), *(fact for request in facts for fact in request)).requests]
-    assert (cold.taus, cold.tau) == (3, pytest.approx(sum(taus) / 3))
-    assert cold.tau_se == pytest.approx(1 / 3**0.5, rel=0.05)
+    assert (cold.decoded, cold.decode_tau) == (3, pytest.approx(5.0))  # 1 + the accepted ones: 4, 5, 6
+    assert cold.tau < cold.decode_tau
+    assert cold.decode_tau_se == pytest.approx(1 / 3**0.5)
     (one,) = drift(facts[0]).sets
-    assert (one.taus, one.tau_se) == (1, None)
+    assert (one.decoded, one.decode_tau_se) == (1, None)

@@ -18,7 +18,7 @@ from specscope.session.provenance.known import KNOWN
 from specscope.session.provenance.values import same
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from specscope.events import ModelRead
     from specscope.flags import Value
@@ -98,8 +98,18 @@ class Against:
 
 def compare(now: Target, before: Target) -> Against:
     """What differs between a server now and a recorded one."""
-    figures, too_few = _figures(now, before)
+    figures, too_few = _figures(now, before, _READ)
     return Against(_identity(now, before), settings_moved(now, before), _flags(now, before), figures, too_few)
+
+
+def acceptance_moved(now: Target, before: Target) -> tuple[Moved, ...]:
+    """Acceptance in both runs, of each kind of work; nothing where there are too few requests."""
+    return _figures(now, before, ("acceptance",))[0]
+
+
+def configured_otherwise(now: Target, before: Target) -> tuple[Difference, ...]:
+    """Whatever is not as in the recorded run but its figures."""
+    return (*_identity(now, before), *settings_moved(now, before), *_flags(now, before))
 
 
 def _identity(now: Target, before: Target) -> tuple[Difference, ...]:
@@ -178,16 +188,17 @@ _READ: Final[dict[Figure, Callable[[RequestRow], _Sum | None]]] = {
 }
 
 
-def _figures(now: Target, before: Target) -> tuple[tuple[Moved, ...], tuple[Figure, ...]]:
+def _figures(now: Target, before: Target, wanted: Collection[Figure]) -> tuple[tuple[Moved, ...], tuple[Figure, ...]]:
     old, new = ([r for r in t.requests if r.ended_at is not None and r.whole] for t in (before, now))
     labels = {r.label for r in old if r.label} & {r.label for r in new if r.label}
     found: list[Moved] = []
-    for figure, read in _READ.items():
+    for figure in wanted:
+        read = _READ[figure]
         for label in sorted(labels) or [None]:
             moved = _moved(figure, label or "", _of(old, label, read), _of(new, label, read))
             found += [moved] if moved is not None else []
     known = {moved.figure for moved in found}
-    return tuple(found), tuple(figure for figure in _READ if figure not in known)
+    return tuple(found), tuple(figure for figure in wanted if figure not in known)
 
 
 def _of(rows: Iterable[RequestRow], label: str | None, read: Callable[[RequestRow], _Sum | None]) -> list[_Sum]:

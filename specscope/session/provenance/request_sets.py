@@ -162,19 +162,26 @@ def kind_of(params: Mapping[str, Json]) -> str:
 def _row(values: Values, counted: _Counted, rows: list[RequestRow]) -> RequestSet:
     drafted = sum(r.drafted or 0 for r in rows)
     accepted = sum(r.accepted or 0 for r in rows if r.drafted)
-    taus = [r.tau for r in rows if r.tau is not None]
+    taus = [tau for r in rows if (tau := _decode_tau(r)) is not None]
     return RequestSet(
         values=values,
         requests=counted.requests,
         first_at=counted.first_at,
         last_at=counted.last_at,
         kinds=tuple(sorted(counted.kinds.items(), key=lambda kind: -kind[1])),
-        tau=_mean(taus),
+        tau=_mean([r.tau for r in rows]),
         tok_s=_mean([r.tok_s for r in rows]),
         acceptance=accepted / drafted if drafted else None,
-        taus=len(taus),
-        tau_se=_error(taus),
+        decode_tau=_mean(taus),
+        decode_tau_se=_error(taus),
+        decoded=len(taus),
     )
+
+
+def _decode_tau(row: RequestRow) -> float | None:
+    """Tokens per step without the first, which came with the prompt."""
+    steps = row.generated / row.tau if row.generated and row.tau else 0.0
+    return ((row.generated or 0) - 1) / (steps - 1) if steps > 1 else None
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

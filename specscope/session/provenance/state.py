@@ -114,7 +114,8 @@ class RequestSet:
         first_at, last_at: when the first and the last of them was first seen, seconds since the epoch.
         kinds: what their requests have in common that tells clients apart, most frequent first, with how many each.
         tau, tok_s, acceptance: means over those of its requests that ended and are still kept; None: none.
-        taus: how many of them have a tau; tau_se: the standard error of its mean, None with fewer than two.
+        decode_tau: mean of the same without the first step, which is the prompt's; decode_tau_se: standard error, None
+            with fewer than two; decoded: requests in it.
     """
 
     values: tuple[tuple[str, Value], ...]
@@ -125,8 +126,9 @@ class RequestSet:
     tau: float | None = None
     tok_s: float | None = None
     acceptance: float | None = None
-    taus: int = 0
-    tau_se: float | None = None
+    decode_tau: float | None = None
+    decode_tau_se: float | None = None
+    decoded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

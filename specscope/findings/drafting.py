@@ -1,0 +1,167 @@
+"""What rules about drafting say alike: flags by the server's own names, figures in words, what a cycle loses."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.findings.rule import Collecting
+from specscope.flags.rewrite import DRAFT_WIDTH, WIDTH_FLAGS
+from specscope.flags.spelling import RENAMED, old_name
+from specscope.session.economics.acceptance import LEAST_CYCLES
+from specscope.session.economics.method_book import TABLE
+from specscope.session.economics.state import Economics
+from specscope.session.economics.words import HOW
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Case, Seen
+    from specscope.session.economics.state import PlainTime, Span, WidthPoint
+    from specscope.session.state import Target
+
+SPECULATION: Final = "https://github.com/ggml-org/llama.cpp/blob/master/docs/speculative.md"
+"""The server's methods and their flags."""
+
+_MODELS: Final = frozenset({"block", "token"})
+"""How a drafter with a model drafts; where tables and it are not told apart, how is not known."""
+
+NOT_SAID: Final = ("--spec-type", "-md")
+"""What switches speculation on, where the command line was not seen."""
+
+
+def judged(target: Target) -> Economics | Seen:
+    """The server's economics once they hold a verdict; else what a rule that rests on them says."""
+    economics = target.economics
+    if target.config.types == () or not economics.cycles:
+        return ()
+    if economics.cycles < LEAST_CYCLES:
+        return Collecting(f"{LEAST_CYCLES} draft cycles ({economics.cycles} so far)")
+    if economics.collecting:
+        return Collecting("cycles whose own time is seen (--trace auto, as root)")
+    return economics
+
+
+def at_width(economics: Economics, n_max: int) -> WidthPoint | None:
+    """What is known of a draft width."""
+    return economics.curve[n_max] if 0 <= n_max < len(economics.curve) else None
+
+
+def width_words(economics: Economics, n_max: int) -> str:
+    """A width's speed and tokens a cycle, and how its cycle time is known."""
+    point = at_width(economics, n_max)
+    if point is None or point.tok_s is None or point.tau is None or point.how is None:
+        return f"{n_max}"
+    return (
+        f"{n_max}: {ranged(point.tok_s, 1)} tok/s of one slot, {point.tau.value:.2f} tokens a cycle, {HOW[point.how]}"
+    )
+
+
+def gained_ms(economics: Economics) -> float | None:
+    """What a cycle of today's width takes longer than its tokens would take at the best width."""
+    if economics.cycle_ms is None or economics.gain_pct is None:
+        return None
+    return economics.cycle_ms.value * economics.gain_pct.value / (100 + economics.gain_pct.value)
+
+
+def loses(economics: Economics) -> float | None:
+    """The upper end of the speedup over plain decoding: below 1, speculation loses for certain; None: not known."""
+    return economics.speedup.high if economics.speedup is not None else None
+
+
+def lost_ms(economics: Economics) -> float | None:
+    """What a cycle takes longer than plain decoding takes for its tokens."""
+    if economics.cycle_ms is None or economics.tau is None or economics.plain is None:
+        return None
+    return economics.cycle_ms.value - economics.tau.value * economics.plain.ms
+
+
+def against_plain(economics: Economics) -> tuple[tuple[str, str], ...]:
+    """The figures of a verdict against plain decoding."""
+    e = economics
+    if e.speedup is None or e.plain is None or e.tau is None or e.cycle_ms is None or e.break_even_tau is None:
+        return ()
+    return (
+        ("speedup", f"{ranged(e.speedup)} x plain decoding"),
+        ("tokens a cycle", f"{ranged(e.tau)}; it pays from {ranged(e.break_even_tau)} on"),
+        ("a cycle takes", f"{ranged(e.cycle_ms)} ms"),
+        ("a plain step takes", plain_words(e.plain)),
+        ("rests on", e.basis),
+    )
+
+
+def plain_words(plain: PlainTime) -> str:
+    """Plain decode time with its interval."""
+    return f"{plain.ms:.2f} ms ({plain.low:.2f} to {plain.high:.2f}), {plain.basis}"
+
+
+def ranged(span: Span, digits: int = 2) -> str:
+    """A figure with the ends of its 95 % interval."""
+    return f"{span.value:.{digits}f} ({span.low:.{digits}f} to {span.high:.{digits}f})"
+
+
+def slower(case: Case) -> Economics | Seen:
+    """The economics of a server on which speculation is slower than plain decoding for certain.
+
+    That is when the whole 95 % interval of the speedup lies below 1, by a hundredth to be raised.
+    """
+    economics = judged(case.target)
+    if isinstance(economics, Economics) and not case.holds(loses(economics), raise_at=0.99, clear_at=1.0):
+        return ()
+    return economics
+
+
+# --- flags --------------------------------------------------------------------------------------------------------
+
+
+def is_old(target: Target) -> bool:
+    """Whether the server is from before the flags of drafting were renamed."""
+    build = target.provenance.build
+    if build is not None:
+        return build < RENAMED
+    ik = target.props is not None and target.props.kind == "ik_llama.cpp"
+    return ik or (target.server == "ready" and target.flags is not None and bool(target.flags.removed))
+
+
+def flag(target: Target, name: str) -> str:
+    """A flag as this server knows it."""
+    return old_name(name) if is_old(target) else name
+
+
+def set_width(target: Target, width: int) -> str:
+    """The flags that set the draft width which the economics are about: a drafter's behind tables, or all methods'."""
+    types = target.config.types or ()
+    names = [DRAFT_WIDTH if name.startswith("draft-") else WIDTH_FLAGS.get(name, "") for name in types]
+    alone = has_tables(target) and tells_drafter(target)
+    wanted = [name for name in names if name and (not alone or name == DRAFT_WIDTH)] or [DRAFT_WIDTH]
+    return " and ".join(f"{name} {width}" for name in dict.fromkeys(flag(target, name) for name in wanted))
+
+
+def switches(target: Target) -> str:
+    """What switches speculation on, as it was written: ``--spec-type none`` alone does not undo it.
+
+    The variable adds up with the flag, and a DFlash or DSpark drafter is detected (llama.cpp b11434, common/arg.cpp).
+    """
+    told = target.flags.told if target.flags is not None else ()
+    given = [t.name for t in told if t.field in ("spec_types", "draft_model", "draft_repo")]
+    return " and ".join(dict.fromkeys(given or NOT_SAID))
+
+
+def has_drafter(target: Target) -> bool:
+    """Whether a method is in force that drafts with a model."""
+    return any(not name.startswith(TABLE) for name in target.config.types or ())
+
+
+def has_tables(target: Target) -> bool:
+    """Whether a method is in force that looks drafts up."""
+    return any(name.startswith(TABLE) for name in target.config.types or ())
+
+
+def tells_drafter(target: Target) -> bool:
+    """Whether the economics are of a drafter's cycles alone: of a server with tables too where a trace tells them."""
+    drafting = target.economics.drafting
+    return has_drafter(target) and (not has_tables(target) or (drafting is not None and drafting.by in _MODELS))
+
+
+def is_synthetic(target: Target) -> bool:
+    """Whether drafts are accepted by chance (``--spec-synth-rates``): lengths then say nothing of drafter or text."""
+    flags = target.flags
+    given = flags is not None and (flags.spec_synth_rates is not None or flags.spec_synth_len is not None)
+    return given or "synthetic_acceptance" in target.log_said

@@ -1,0 +1,25 @@
+"""The server of a recording that a case is compared with (``check --against``)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Case
+    from specscope.session.state import Target
+
+
+def recorded(case: Case) -> Target | None:
+    """The recorded server to compare with: the only one, else the only one with this model; None without one."""
+    if case.against is None:
+        return None
+    targets = case.against.targets
+    if len(targets) != 1:
+        name = _model(case.target)
+        targets = tuple(target for target in targets if name is not None and _model(target) == name)
+    return targets[0] if len(targets) == 1 else None
+
+
+def _model(target: Target) -> str | None:
+    model, props = target.models.get("target"), target.props
+    return model.name if model is not None and model.name else props.model_path if props is not None else None

@@ -1,0 +1,106 @@
+"""Drafts end where most of them are still accepted: a wider draft gives more tokens per second, or may give more.
+
+Looks at: the best draft width, where a recorded run (``--runs``) shows drafts wider than today's; else how many full
+drafts are accepted to their end.
+
+Why it matters: what lies beyond the draft limit costs a forward of its own. A published pair ran fastest at width 12
+with 43 % of its drafts accepted, and not at 2 with 91 %: high acceptance may mean that too little is drafted.
+``--spec-draft-n-max`` is 3 unless it is given.
+
+What to do: set ``--spec-draft-n-max`` to the best width; where wider drafts were not seen, run one
+(``specscope recipe width N`` prints the commands) and compare.
+
+Evidence: with a recorded wider run the gain and its 95 % interval, as for a draft that is too wide. Without one, as
+information: at least half of the full drafts are accepted to their end, by the interval's lower end (cleared below
+40 %), and the drafter can draft more. At half, one more token is accepted in about every third or fourth draft.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.findings.drafting import (
+    SPECULATION,
+    gained_ms,
+    judged,
+    loses,
+    ranged,
+    set_width,
+    width_words,
+)
+from specscope.findings.rule import Rule
+from specscope.session.economics.state import Economics
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Case, Seen
+
+GAINS_PCT: Final = 3.0
+"""At least, at 95 %: repeated runs of one server differ by 4 %, so that less could not be confirmed."""
+
+NO_LOSS_PCT: Final = 0.0
+"""While the interval is above it, the wider width is still no worse."""
+
+FULL: Final = 0.5
+"""Share of full drafts accepted to their end."""
+
+LESS_FULL: Final = 0.4
+
+
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    economics = judged(case.target)
+    if not isinstance(economics, Economics):
+        return economics
+    today, best, gain = economics.n_max, economics.best_n_max, economics.gain_pct
+    if today is None:
+        return ()
+    if best is None or gain is None or best <= today:
+        return _may_gain(case, economics, today)
+    if not case.holds(gain.low, raise_at=GAINS_PCT, clear_at=NO_LOSS_PCT):
+        return ()
+    return (
+        RULE.found(
+            case,
+            f"drafts of up to {best} tokens give {gain.value:.0f} % more tok/s than drafts of {today}",
+            (
+                ("gain", f"{ranged(gain, 0)} %"),
+                ("today", width_words(economics, today)),
+                ("best", width_words(economics, best)),
+                ("rests on", economics.basis),
+            ),
+            f"set {set_width(case.target, best)}",
+            link=SPECULATION,
+            cost_ms=gained_ms(economics),
+        ),
+    )
+
+
+def _may_gain(case: Case, economics: Economics, today: int) -> Seen:
+    """No wider draft was seen, and most drafts are accepted to their end."""
+    full, speedup = economics.full, loses(economics)
+    if full is None or not economics.hidden or (speedup is not None and speedup < 1):
+        return ()
+    if not case.holds(full.low, raise_at=FULL, clear_at=LESS_FULL):
+        return ()
+    try_next = economics.try_next
+    wider = try_next.n_max if try_next is not None and try_next.n_max > today else 2 * today
+    limit = case.target.config.drafter_limit
+    wider = wider if limit is None else min(wider, limit)
+    return (
+        RULE.found(
+            case,
+            f"{full.value:.0%} of the drafts are accepted to their end: more than {today} tokens may pay",
+            (
+                ("full drafts accepted", f"{full.value:.0%} ({full.low:.0%} to {full.high:.0%})"),
+                ("today", width_words(economics, today)),
+                ("widest that can be drafted", "not known" if limit is None else f"{limit} (the drafter's training)"),
+                ("wider drafts", "not seen, so what they give is not known"),
+            ),
+            f"try {set_width(case.target, wider)} and compare (specscope recipe width {wider} prints the commands)",
+            link=SPECULATION,
+            severity="info",
+        ),
+    )
+
+
+RULE = Rule("SPC117", "draft_too_narrow", "warning", look)

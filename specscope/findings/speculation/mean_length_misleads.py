@@ -1,0 +1,59 @@
+"""The log's mean length counts only the cycles that had a draft: what speed depends on is much lower.
+
+Looks at: tokens per step over all steps (tau), beside the mean acceptance length of the cycles with a draft, which
+the log prints as ``mean len``.
+
+Why it matters: n-gram tables, and drafters with ``--spec-draft-p-min``, draft only now and then. A run logged a mean
+length of 8.23 while 120 tokens took 26 forwards: 4.6. Read as a speedup, the larger figure is wrong by that factor.
+
+What to do: judge by tau and by tokens per second. Methods that find more often raise it: with ``--spec-type`` a
+drafter behind the tables, shorter n-grams to match.
+
+Evidence: at least 50 cycles and 200 drafted tokens, and a mean length 1.3 times tau or more (cleared below 1.2).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from specscope.findings.drafting import SPECULATION
+from specscope.findings.rule import Collecting, Rule
+
+if TYPE_CHECKING:
+    from specscope.findings.rule import Case, Seen
+
+MIN_CYCLES: Final = 50
+MIN_DRAFTED: Final = 200
+"""Both: a mean length is then known to a seventh."""
+
+MISLEADS: Final = 1.3
+HARDLY: Final = 1.2
+
+
+def look(case: Case) -> Seen:
+    """Judge one server."""
+    totals = case.target.totals
+    cycles, plain, drafted = totals.cycles, totals.plain_steps, totals.drafted
+    if not cycles or not plain or not totals.tau or totals.tau_draft is None:
+        return ()
+    if not case.holds(totals.tau_draft / totals.tau, raise_at=MISLEADS, clear_at=HARDLY):
+        return ()
+    if cycles < MIN_CYCLES or (drafted is not None and drafted < MIN_DRAFTED):
+        return Collecting(f"{MIN_CYCLES} draft cycles with {MIN_DRAFTED} drafted tokens ({cycles} so far)")
+    return (
+        RULE.found(
+            case,
+            f"mean length {totals.tau_draft:.2f} counts only cycles with a draft: {totals.tau:.2f} over all steps",
+            (
+                ("mean length", f"{totals.tau_draft:.2f} tokens over {cycles:,} cycles with a draft"),
+                ("tau", f"{totals.tau:.2f} tokens over {cycles + plain:,} steps"),
+                ("steps with a draft", f"{cycles / (cycles + plain):.0%}"),
+            ),
+            "judge by tau and tok/s, not by the log's mean len; a drafter behind the tables (--spec-type) drafts in "
+            "the steps in which they find nothing",
+            link=SPECULATION,
+        ),
+    )
+
+
+RULE = Rule("SPC120", "mean_length_misleads", "info", look)

@@ -1,0 +1,93 @@
+"""SPC118: even the first drafted token fails half the time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import builders as b
+import pytest
+from benched import found_at, look_at
+from economics_bench import Bench
+from judged import evidence, found, look
+from methods_bench import DRAFTER, Kind, Server
+
+from specscope.findings.rule import Collecting
+from specscope.findings.speculation.drafter_mismatch import RULE
+
+if TYPE_CHECKING:
+    from specscope import events as ev
+
+DRAFTS = [b.process("-md d.gguf --spec-type draft-dflash --spec-draft-n-max 7"), b.attached("log", "cycles")]
+
+
+def rates(first: float, *, requests: int = 60) -> Bench:
+    return Bench(rates=(first,) + (0.6,) * 14, requests=requests)
+
+
+def cycles(hits: int, of: int) -> list[ev.Event]:
+    return b.of_log([(7, 2 if i * hits % of < hits else 0) for i in range(of)])
+
+
+def test_a_drafter_of_another_model() -> None:
+    named = [
+        b.model(name="Coder-30B-tuned", n_layer=1),
+        b.model("drafter", name="Base-30B-DFlash", base_models=["https://huggingface.co/x/base"], block_size=16),
+        b.busy(0.2, params={"temperature": 1.0}),
+    ]
+    fold = rates(0.3).fold()
+    for fact in named:
+        fold.apply(fact)
+    finding = found_at(RULE, fold)
+    shown = evidence(finding)
+    assert shown["first token accepted"].startswith("31% (29%")
+    assert shown["target"] == "Coder-30B-tuned"
+    assert shown["drafter"] == "Base-30B-DFlash, made from https://huggingface.co/x/base"
+    assert shown["temperature"] == "1"
+    assert "--spec-draft-model" in finding.advice
+
+
+def test_a_first_token_that_fits_and_a_draft_that_loses_the_thread() -> None:
+    lost = Bench(rates=(0.8,) + (0.1,) * 14, requests=60)
+    assert lost.target().totals.acceptance < 0.1
+    assert look_at(RULE, lost.fold()) == ()
+
+
+def test_near_half_nothing_is_certain() -> None:
+    assert look_at(RULE, rates(0.5).fold()) == ()
+    assert look_at(RULE, rates(0.52).fold()) == ()
+    assert look_at(RULE, rates(0.52).fold(), raised=["t0"]) != ()
+    assert look_at(RULE, rates(0.6).fold(), raised=["t0"]) == ()
+
+
+def test_the_servers_counters_tell_it_too() -> None:
+    def read(drafts: int, accepted: int, at: float) -> ev.Event:
+        shares = [accepted // 2] * 2
+        return b.counters(at, drafts, 7 * drafts, accepted, accepted_per_position=shares, generated=drafts + accepted)
+
+    told = [DRAFTS[0], read(0, 0, 0.0), read(400, 200, 9.0)]
+    assert evidence(found(RULE, *told))["first token accepted"].startswith("25% (21%")
+    assert look(RULE, DRAFTS[0], read(0, 0, 0.0), read(400, 600, 9.0)) == ()
+
+
+def test_behind_tables_the_drafters_own_cycles_count() -> None:
+    poor = Kind("draft-dflash", 1.0, (7,), 0.3, 9.0, draft_us=1200)
+    for drafter, is_found in ((poor, True), (DRAFTER, False)):
+        seen = look(RULE, *Server(kinds=(Kind("ngram-mod", 0.3, (8,), 0.9, 9.0), drafter)).begin()[1:])
+        assert seen == ()
+        facts = Server(kinds=(Kind("ngram-mod", 0.3, (8,), 0.9, 9.0), drafter))
+        seen = look(RULE, *facts.begin()[1:], *facts.facts())
+        assert bool(seen) is is_found
+
+
+def test_where_tables_and_drafter_are_not_told_apart_it_says_nothing() -> None:
+    both = b.process("-md d.gguf --spec-type ngram-mod,draft-dflash")
+    assert look(RULE, both, *cycles(60, 300)) == ()
+
+
+@pytest.mark.parametrize("line", ["", "--spec-type ngram-mod", "--spec-type none"])
+def test_it_is_about_drafters(line: str) -> None:
+    assert look(RULE, b.process(line), *cycles(60, 300)) == ()
+
+
+def test_too_few_cycles() -> None:
+    assert look(RULE, *DRAFTS, *cycles(20, 199)) == Collecting("200 draft cycles (199 so far)")
