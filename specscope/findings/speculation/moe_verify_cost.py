@@ -44,7 +44,8 @@ def look(case: Case) -> Seen:
         return economics if _experts(target) else ()
     if not _experts(target) or (economics.speedup is not None and economics.speedup.low > 1):
         return ()
-    point = next((p for p in economics.costs if p.width <= FEW and p.cycles), None)
+    few = [p for p in economics.costs if p.width <= FEW and p.cycles]
+    point = max(few, key=lambda p: p.cycles, default=None)
     if point is None or economics.plain is None:
         return (_unmeasured(case),) if _on_host(target) and economics.plain is None else ()
     verify_ms = _verifying(economics, point)
@@ -56,8 +57,8 @@ def look(case: Case) -> Seen:
     return (
         RULE.found(
             case,
-            f"verifying {point.width} drafted tokens takes {verify_ms / economics.plain.ms:.1f} plain steps at least: "
-            "each brings its own experts",
+            f"verifying a draft of {point.width} takes {verify_ms / economics.plain.ms:.1f} plain steps at least: each "
+            "token brings its own experts",
             (
                 ("experts", _experts(target)),
                 (f"cycle of width {point.width}", f"{point.ms:.2f} ms ({point.low:.2f} to {point.high:.2f})"),
