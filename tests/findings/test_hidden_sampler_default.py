@@ -32,8 +32,8 @@ def test_what_nobody_set_and_the_profile_holds_otherwise() -> None:
     assert finding.severity == "warning"
     assert finding.summary == "temperature and top_k are at the server's defaults, not as recommended"
     assert evidence(finding) == {
-        "temperature": '0.8 (server default); recommended: 1 (profile "mine": the card)',
-        "top_k": '40 (server default); recommended: 64 (profile "mine": the card)',
+        "temperature": '0.8 (server default); recommended: 1 (profile "mine", the card)',
+        "top_k": '40 (server default); recommended: 64 (profile "mine", the card)',
     }
     assert finding.advice == (
         'send "temperature": 1, "top_k": 64 with the requests, or start the server with --temp 1 --top-k 64'

@@ -70,7 +70,7 @@ def _recommended(case: Case) -> tuple[float, str] | None:
     card = setting.recommended if setting is not None else None
     if card is None or card.by != "model card" or not isinstance(card.values[0], (int, float)):
         return None
-    return float(card.values[0]), card.source
+    return float(card.values[0]), f"{card.who}, {card.source}"
 
 
 def _origin(target: Target, effective: float) -> str | None:

@@ -60,7 +60,7 @@ def _summary(hidden: list[tuple[Setting, Recommendation]]) -> str:
 
 def _seen(setting: Setting, told: Recommendation) -> str:
     origin = "server default" if setting.certain else "server default, or a command line out of sight"
-    return f"{written(setting.value)} ({origin}); recommended: {_words(told)} ({told.source})"
+    return f"{written(setting.value)} ({origin}); recommended: {_words(told)} ({told.who}, {told.source})"
 
 
 def _words(told: Recommendation) -> str:

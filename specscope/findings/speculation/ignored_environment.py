@@ -80,9 +80,9 @@ def _shown_otherwise(target: Target, name: str, text: str) -> bool:
 def _unread(target: Target) -> Iterator[tuple[str, str, str]]:
     """Variables that this build, or a server inside Python, does not look at, where another value is in force."""
     inside = target.process is not None and target.process.host == "python"
-    for setting in target.provenance.settings:
+    for setting in target.provenance.unread:
         claim = setting.claimed("environment")
-        if claim is None or not claim.unread or setting.value is None or same(claim.value, setting.value):
+        if claim is None or setting.value is None or same(claim.value, setting.value):
             continue
         seen = f"{written(claim.value)}, in force {written(setting.value)}: {claim.why}"
         yield (

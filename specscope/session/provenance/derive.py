@@ -59,7 +59,13 @@ class ProvenanceDeriver:
         found = recommendations(target, fold.props, self.advice)
         settings = tuple(advised(setting, found) for setting in settings_of(seen))
         advisers = dict.fromkeys(s.recommended.who for s in settings if s.recommended is not None)
-        return Provenance(settings=settings, build=seen.build, adviser=" and ".join(advisers))
+        claimed = [(setting, setting.claimed("environment")) for setting in settings]
+        return Provenance(
+            settings=settings,
+            build=seen.build,
+            adviser=" and ".join(advisers),
+            unread=tuple(setting for setting, claim in claimed if claim is not None and claim.unread),
+        )
 
     def _requests(self, fold: TargetFold, rows: tuple[RequestRow, ...]) -> RequestDrift:
         book = fold.epoch.asked

@@ -173,6 +173,7 @@ class Provenance:
         adviser: whom the recommendations that count come from, in words; empty when there are none.
         asked_by: slot and task of the latest request whose parameters are known.
         requests: how its requests differ.
+        unread: those that the environment sets by a variable that this server does not look at.
     """
 
     settings: tuple[Setting, ...] = ()
@@ -180,6 +181,7 @@ class Provenance:
     adviser: str = ""
     asked_by: tuple[int, int] | None = None
     requests: RequestDrift = field(default_factory=RequestDrift)
+    unread: tuple[Setting, ...] = ()
 
     def setting(self, name: str) -> Setting | None:
         """The setting of that name."""
