@@ -133,7 +133,8 @@ _THE_DRAFTER: Final = (
     _said(
         "vocab_incompatible",
         "must match target model",
-        r"draft model (?P<part>vocab type|bos tokens|eos tokens) must match target model",
+        # the reason of `failed to initialize .. context: ` names the vocab type whatever it was (b11434)
+        r"(?<!context: )draft model (?P<part>vocab type|bos tokens|eos tokens) must match target model",
     ),
     _said("vocab_incompatible", "vocabs are not compatible", r"the target and draft vocabs are not compatible"),
     _said("speculation_failed", "failed to initialize spec", r"speculative decoding context: (?P<reason>.*)"),

@@ -438,6 +438,14 @@ TEXTS: list[tuple[str, str, dict[str, str]]] = [
         {"reason": "no MTP layers"},
     ),
     (
+        (
+            "E srv    load_model: failed to initialize speculative decoding context: draft model vocab type must match"
+            " target model to use speculation"
+        ),
+        "speculation_failed",
+        {"reason": "draft model vocab type must match target model to use speculation"},
+    ),
+    (
         "E common_speculative_init_result: failed to load draft model, '/m/d.gguf'",
         "draft_load_failed",
         {"path": "/m/d.gguf"},
