@@ -69,16 +69,16 @@ def cycle(
     return ev.CycleLogged(at=T0 + at, slot=slot, task=task, drafted=w, accepted=a, **fields)
 
 
-def launched(at: float = 0.5, *, slot: int = 0, task: int = 1) -> ev.RequestLaunched:
-    return ev.RequestLaunched(at=T0 + at, slot=slot, task=task)
+def launched(at: float = 0.5, *, slot: int = 0, task: int = 1, **fields: object) -> ev.RequestLaunched:
+    return ev.RequestLaunched(at=T0 + at, slot=slot, task=task, **fields)
 
 
 def logged(at: float = 9.0, *, slot: int = 0, task: int = 1, **fields: object) -> ev.RequestLogged:
     return ev.RequestLogged(at=T0 + at, slot=slot, task=task, **fields)
 
 
-def released(at: float = 9.0, *, slot: int = 0, task: int = 1) -> ev.SlotReleased:
-    return ev.SlotReleased(at=T0 + at, slot=slot, task=task)
+def released(at: float = 9.0, *, slot: int = 0, task: int = 1, **fields: object) -> ev.SlotReleased:
+    return ev.SlotReleased(at=T0 + at, slot=slot, task=task, **fields)
 
 
 def busy(at: float = 0.5, *, slot: int = 0, task: int = 1, decoded: int = 0, **fields: object) -> ev.SlotChanged:

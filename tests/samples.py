@@ -70,7 +70,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         prompt_s=0.04,
         tokens_max=137,
     ),
-    ev.RequestLaunched(at=_AT, target="t1", slot=1, task=7),
+    ev.RequestLaunched(at=_AT, target="t1", slot=1, task=7, similarity=0.998),
     ev.CycleLogged(at=_AT, target="t1", slot=1, task=7, drafted=15, accepted=5, restored=True, stamp_us=10_442_676),
     ev.RequestProgressed(at=_AT, target="t1", slot=1, task=7, decoded=131, tok_s=43.07),
     ev.RequestLogged(
@@ -85,6 +85,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         drafted=97,
         accepted=94,
         mean_len=8.23,
+        graphs_reused=22,
     ),
     ev.SlotReleased(at=_AT, target="t1", slot=1, task=7, fill_tokens=137, truncated=False),
     ev.StatisticsLogged(
@@ -242,6 +243,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         mig=False,
         virtual="passthrough",
         compute="9.0",
+        wddm=True,
     ),
     ev.GpuSampled(
         at=_AT,

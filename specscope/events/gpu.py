@@ -33,6 +33,7 @@ class GpuFound(Fact, frozen=True, kw_only=True, tag="gpu"):
         mig: whether the device is cut into instances.
         virtual: how the machine has the device, where it is no bare one: ``passthrough``, ``vgpu``, ``host_vgpu``.
         compute: CUDA compute capability.
+        wddm: Windows manages its memory (WSL2) and moves it to the system's when it runs out; None: not known to.
     """
 
     index: Index
@@ -57,6 +58,7 @@ class GpuFound(Fact, frozen=True, kw_only=True, tag="gpu"):
     mig: bool | None = None
     virtual: Literal["passthrough", "vgpu", "host_vgpu", "host_vsga"] | None = None
     compute: str | None = None
+    wddm: bool | None = None
 
 
 class GpuSampled(Fact, frozen=True, kw_only=True, tag="gpu_now"):

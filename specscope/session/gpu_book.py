@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.energy import EnergyBook
-from specscope.session.gpu_state import Gpu, GpuSecond, Limit
+from specscope.session.gpu_state import Decoding, Gpu, GpuSecond, Limit
 from specscope.session.window import WINDOW_S
 
 if TYPE_CHECKING:
@@ -70,6 +70,45 @@ class _Mean:
 
 
 @dataclass(eq=False)
+class _Limited:
+    """The time in which one limit held."""
+
+    seconds: float = 0.0
+    clock: _Mean = field(default_factory=_Mean)
+    power: _Mean = field(default_factory=_Mean)
+
+    def add(self, e: GpuSampled, seconds: float) -> None:
+        self.seconds += seconds
+        self.clock.add(e.sm_clock_mhz, seconds)
+        self.power.add(e.power_w, seconds)
+
+
+@dataclass(eq=False)
+class _Decoding:
+    """Sums over the decoding time."""
+
+    seconds: float = 0.0
+    use: _Mean = field(default_factory=_Mean)
+    memory_use: _Mean = field(default_factory=_Mean)
+    to_device: deque[int] = field(default_factory=lambda: deque[int](maxlen=BUS_READINGS))
+
+    def add(self, e: GpuSampled, seconds: float) -> None:
+        self.seconds += seconds
+        self.use.add(e.busy_pct, seconds)
+        self.memory_use.add(e.memory_busy_pct, seconds)
+
+    def view(self) -> Decoding:
+        readings = self.to_device
+        return Decoding(
+            seconds=self.seconds,
+            busy_pct=self.use.value,
+            memory_busy_pct=self.memory_use.value,
+            to_device_bytes_per_s=sum(readings) / len(readings) if readings else None,
+            to_device_readings=len(readings),
+        )
+
+
+@dataclass(eq=False)
 class _Busy:
     """Sums over the busy time."""
 
@@ -78,7 +117,7 @@ class _Busy:
     power: _Mean = field(default_factory=_Mean)
     clock: _Mean = field(default_factory=_Mean)
     use: _Mean = field(default_factory=_Mean)
-    limited: dict[LimitName, tuple[float, _Mean]] = field(default_factory=dict["LimitName", "tuple[float, _Mean]"])
+    limited: dict[LimitName, _Limited] = field(default_factory=dict["LimitName", "_Limited"])
 
     def add(self, e: GpuSampled, seconds: float) -> None:
         self.judged_s += seconds
@@ -89,9 +128,7 @@ class _Busy:
             return
         self.reasons_s += seconds
         for name in limits_of(e.reasons):
-            held_s, clock = self.limited.get(name, (0.0, _Mean()))
-            clock.add(e.sm_clock_mhz, seconds)
-            self.limited[name] = (held_s + seconds, clock)
+            self.limited.setdefault(name, _Limited()).add(e, seconds)
 
 
 @dataclass(eq=False)
@@ -120,6 +157,7 @@ class GpuBook:
     phase: Phase | None = None
     energy: EnergyBook = field(default_factory=EnergyBook)
     _busy: _Busy = field(default_factory=_Busy)
+    _decoding: _Decoding = field(default_factory=_Decoding)
     _live: deque[tuple[float, float, float]] = field(default_factory=deque["tuple[float, float, float]"])
     _to_host: deque[int] = field(default_factory=lambda: deque[int](maxlen=BUS_READINGS))
     _seconds: deque[_Second] = field(default_factory=lambda: deque(maxlen=SECONDS_KEPT))
@@ -133,6 +171,8 @@ class GpuBook:
         seconds = min(e.at - before.at, MAX_GAP_S)
         self.energy.power(e.power_w, seconds, at_work)
         self._chart(e, seconds)
+        if phase == "decode":
+            self._decoding.add(e, seconds)
         if phase == "decode" and e.power_w is not None:
             self._live.append((e.at, e.power_w, seconds))
             while self._live[0][0] < e.at - WINDOW_S:
@@ -152,8 +192,12 @@ class GpuBook:
     def linked(self, e: GpuLinkRead) -> None:
         """A slow reading."""
         self.link = e
-        if self.phase == "decode" and e.to_host_bytes_per_s is not None:
+        if self.phase != "decode":
+            return
+        if e.to_host_bytes_per_s is not None:
             self._to_host.append(e.to_host_bytes_per_s)
+        if e.to_device_bytes_per_s is not None:
+            self._decoding.to_device.append(e.to_device_bytes_per_s)
 
     def gone(self, reason: str) -> None:
         """The device, or the driver, does not answer: nothing read before says anything of now."""
@@ -163,7 +207,7 @@ class GpuBook:
 
     def begin_anew(self) -> None:
         """Forget all sums, on the user's wish."""
-        self._busy, self.energy = _Busy(), EnergyBook()
+        self._busy, self._decoding, self.energy = _Busy(), _Decoding(), EnergyBook()
         self._live.clear()
         self._to_host.clear()
 
@@ -184,8 +228,15 @@ class GpuBook:
             limits=tuple(
                 sorted(
                     (
-                        Limit(name, held_s / busy.reasons_s, held_s, clock.value, name in held)
-                        for name, (held_s, clock) in busy.limited.items()
+                        Limit(
+                            name=name,
+                            share=of.seconds / busy.reasons_s,
+                            busy_s=of.seconds,
+                            sm_clock_mhz=of.clock.value,
+                            now=name in held,
+                            power_w=of.power.value,
+                        )
+                        for name, of in busy.limited.items()
                     ),
                     key=lambda limit: -limit.busy_s,
                 )
@@ -196,6 +247,7 @@ class GpuBook:
             live_power_w=sum(p * s for _, p, s in self._live) / lived if lived else None,
             to_host_bytes_per_s=sum(self._to_host) / len(self._to_host) if self._to_host else None,
             to_host_readings=len(self._to_host),
+            decoding=self._decoding.view(),
             seconds=tuple(second.view() for second in self._seconds),
         )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
@@ -14,6 +14,13 @@ Phase: TypeAlias = Literal["decode", "prefill", "idle"]
 
 JUDGED_LEAST_S: Final = 3.0
 """Busy time before limits are told of: about thirty readings."""
+
+WAITS_BELOW_PCT: Final = 80.0
+"""Mean use below which a device whose clocks nothing limits is said to wait. (H200: 87 to 91 % while decoding plainly;
+60 to 71 % with a drafter, where a trace saw it without work for 41 % of the time.)"""
+
+HARDLY: Final = 0.1
+"""What holds in less of the busy time than this is not what the clocks depend on."""
 
 LimitName: TypeAlias = Literal[
     "power cap",
@@ -34,6 +41,7 @@ class Limit(NamedTuple):
         busy_s: that time in seconds.
         sm_clock_mhz: mean clock meanwhile; None: not told.
         now: whether it holds at this moment.
+        power_w: mean power meanwhile; None: not told.
     """
 
     name: LimitName
@@ -41,6 +49,20 @@ class Limit(NamedTuple):
     busy_s: float
     sm_clock_mhz: float | None
     now: bool
+    power_w: float | None = None
+
+
+class Decoding(NamedTuple):
+    """Means over the time in which the servers on a device decode; prompts are another kind of work.
+
+    ``to_device_bytes_per_s`` is PCIe traffic of the latest ``to_device_readings`` of that time. None: not told.
+    """
+
+    seconds: float = 0.0
+    busy_pct: float | None = None
+    memory_busy_pct: float | None = None
+    to_device_bytes_per_s: float | None = None
+    to_device_readings: int = 0
 
 
 class GpuSecond(NamedTuple):
@@ -67,6 +89,7 @@ class Gpu:
         power_w, sm_clock_mhz, busy_pct: means over busy time; None: not told.
         live_power_w: mean power of the latest ten seconds of decoding.
         to_host_bytes_per_s: mean PCIe traffic to the host of the latest ``to_host_readings`` while decoding.
+        decoding: what else is told of the decoding time alone.
         seconds: the latest two minutes.
     """
 
@@ -85,6 +108,7 @@ class Gpu:
     live_power_w: float | None = None
     to_host_bytes_per_s: float | None = None
     to_host_readings: int = 0
+    decoding: Decoding = field(default_factory=Decoding)
     seconds: tuple[GpuSecond, ...] = ()
 
     @property

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from specscope.events import RequestLogged
+from specscope.session.graphs import GraphBook
 from specscope.session.request import LATE_S
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:
-    from specscope.events import CycleLogged, RequestLaunched, SlotReleased
+    from specscope.events import CycleLogged, LogSaid, RequestLaunched, SlotReleased
     from specscope.session.cycle_book import CycleBook
     from specscope.session.request import Request
 
@@ -21,10 +22,19 @@ class LogBook:
     """The log's part of an epoch."""
 
     book: CycleBook
+    graphs: GraphBook = field(default_factory=GraphBook)
 
     def launched(self, e: RequestLaunched) -> None:
         """The log's ``processing task`` line: the prompt ends after it."""
-        self.book.open(e.slot, e.task, e.at, whole=True, begun="after")
+        request = self.book.open(e.slot, e.task, e.at, whole=True, begun="after")
+        request.room = request.room._replace(similarity=e.similarity)
+
+    def said(self, e: LogSaid) -> None:
+        """A line that may be about a request, which it then names by slot and task."""
+        slot, task = e.fields.get("slot", ""), e.fields.get("task", "")
+        request = self.book.named(int(slot), int(task)) if slot.isdigit() and task.isdigit() else None
+        if request is not None:
+            request.room = request.room.heard(e.code)
 
     def cycle(self, e: CycleLogged) -> None:
         """An ``accepted a/w`` line; a chain of restore lines and its final line is one cycle.
@@ -50,6 +60,7 @@ class LogBook:
     def totals(self, e: RequestLogged) -> None:
         """The server's totals of a finished request."""
         book, request = self.book, self._ended(e)
+        self.graphs.logged(e, request, book)
         request.logged = e
         request.learn(e, "prompt_tokens", "prompt_ms", "generated", "generated_ms")
         if request.seen_by == "polled" and not e.drafted and not request.tally.accepted and e.generated is not None:
@@ -63,7 +74,9 @@ class LogBook:
 
     def released(self, e: SlotReleased) -> None:
         """The log's ``stop processing`` line."""
-        self.book.finish(self._ended(e), e.at)
+        request = self._ended(e)
+        request.room = request.room._replace(truncated=e.truncated)
+        self.book.finish(request, e.at)
 
     def _ended(self, e: RequestLogged | SlotReleased) -> Request:
         """The request that the log tells the end of; what a trace saw begin after it is another's."""

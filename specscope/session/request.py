@@ -9,6 +9,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.asked import UNSEEN
+from specscope.session.room import UNKNOWN
 from specscope.session.state import RequestRow
 from specscope.session.tally import Tally
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from specscope.events import RequestLogged, StreamEnded
     from specscope.session.asked import Asked
     from specscope.session.depth import Bands
+    from specscope.session.room import Room
     from specscope.session.state import CycleSource
 
 RANKS: Final[dict[CycleSource, int]] = {"polled": 0, "stream": 1, "log": 2, "trace": 2}
@@ -31,7 +33,7 @@ POLL_MARGIN_S: Final = 0.005
 ROW_KEY: Final = attrgetter(
     *("tally.tokens", "tally.plain_steps", "tally.unverified", "decoded", "generated", "generated_ms", "stop"),
     *("ended_at", "logged", "prompt_tokens", "cached_tokens", "ttft_ms", "prompt_ms", "polled_ttft_ms"),
-    *("seen_by", "task", "whole", "asked"),
+    *("seen_by", "task", "whole", "asked", "room"),
 )
 """What a request's row is made of. A tally that is told anew by another source has another ``seen_by``."""
 
@@ -50,17 +52,16 @@ class Request:
         whole: seen from its beginning; a request met in the middle has an unknown past.
         chain_width: width of a draft whose accepted part is being verified a second time; chain_counted: the
             request ended meanwhile, so that the width was counted as drafted but not verified.
-        streamed: a stream of our own tells of it.
+        streamed: a stream of our own tells of it. room: how it fits its slot's context.
         untimed: plain steps before its end that have no time yet.
         settled: plain steps that only its final token count proved, so far.
         credited: tokens that the book's running count of generated ones has of it.
         depths: its share of the speed by KV depth.
-        begun_at: when a trace saw its prompt end.
-        last_step_at: when its latest step ended.
+        begun_at: when a trace saw its prompt end. last_step_at: when its latest step ended.
         sighted_from, sighted_at: between these polling first saw it at work.
         unbegun_at: from then on it may have begun; at that time polling saw it without a token.
         fill_base: least difference of resident and generated tokens, the prompt's share of the KV fill.
-        ttft_ms: as the client measured it; prompt_ms: the server's own; polled_ttft_ms: to within a poll.
+        ttft_ms: as the client measured it; prompt_ms: the server's; polled_ttft_ms: to within a poll.
     """
 
     slot: int
@@ -90,6 +91,7 @@ class Request:
     generated_ms: float | None = None
     asked: Asked = UNSEEN
     stop: str | None = None
+    room: Room = UNKNOWN
     logged: RequestLogged | None = None
     streamed: bool = False
     begun_at: float | None = None
@@ -297,4 +299,5 @@ class Request:
             agrees=self.agrees(),
             seen_by=self.seen_by,
             asked=self.asked,
+            room=self.room,
         )

@@ -145,6 +145,7 @@ class SlotBook:
         if e.fill_tokens is not None and e.decoded:
             base = e.fill_tokens - decoded
             if request.fill_base is None or base < request.fill_base:
+                request.room = request.room.lost((request.fill_base or base) - base, track.n_ctx)
                 request.fill_base = base
         request.decoded = decoded
         if before is None:

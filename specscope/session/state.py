@@ -6,7 +6,7 @@ Numbers travel with how they are known (:data:`Evidence`), so that a screen can 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -15,6 +15,7 @@ from specscope.session.economics.state import Economics
 from specscope.session.gpu_state import Machine
 from specscope.session.memory.map_state import Memory
 from specscope.session.provenance.state import Provenance
+from specscope.session.room import UNKNOWN
 from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Prefill, Regime
     from specscope.session.gpu_state import Energy, GpuUse
+    from specscope.session.graphs import GraphReuse
+    from specscope.session.room import Room
     from specscope.session.tally import PositionRate
     from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
 
@@ -199,6 +202,7 @@ class RequestRow:
     ``stop``: ``limit``, ``eos``, ``word``, ``cancelled``, ``finished`` (ended, reason not seen), ``lost`` (the
     server went away), or None while it runs. ``whole``: seen from its beginning.
     ``agrees``: the per-cycle lines equal the server's totals for this request; None when it printed none.
+    ``room``: how its prompt and answer fit the context of its slot.
     """
 
     slot: int
@@ -220,6 +224,14 @@ class RequestRow:
     agrees: bool | None = None
     seen_by: CycleSource | None = None
     asked: Asked = UNSEEN
+    room: Room = UNKNOWN
+
+
+class Heard(NamedTuple):
+    """How often a line with a meaning was read in the log, and when last."""
+
+    times: int
+    at: float
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -280,6 +292,7 @@ class Target:
         epoch: which life of the server this is, from 1; ``restarts``: when the later ones began.
         resets: how often the user let the counts start anew.
         by_method: where a trace or the log's statistics tell its drafting methods apart.
+        log_said: the fields of the latest line of each kind; log_heard: how often and when it was read.
     """
 
     id: str
@@ -318,6 +331,7 @@ class Target:
     flags: ServerFlags | None = None
     models: dict[str, ModelRead] = field(default_factory=dict["str", "ModelRead"])
     by_depth: tuple[DepthRow, ...] = ()
+    graphs: GraphReuse | None = None
     gpus: tuple[GpuUse, ...] = ()
     energy: Energy | None = None
     provenance: Provenance = field(default_factory=Provenance)
@@ -326,6 +340,7 @@ class Target:
     regimes: tuple[Regime, ...] = ()
     prefill: Prefill | None = None
     log_said: dict[str, dict[str, str]] = field(default_factory=dict["str", "dict[str, str]"])
+    log_heard: dict[str, Heard] = field(default_factory=dict["str", "Heard"])
 
 
 @dataclass(frozen=True, eq=False, slots=True)

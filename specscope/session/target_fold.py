@@ -19,7 +19,7 @@ from specscope.session.provenance.derive import ProvenanceDeriver
 from specscope.session.provenance.request_sets import RequestSets
 from specscope.session.referee import RefereeBook
 from specscope.session.slot_book import SlotBook
-from specscope.session.state import SourceView
+from specscope.session.state import Heard, SourceView
 from specscope.session.stream_book import StreamBook
 from specscope.session.trace_book import TraceBook
 
@@ -43,6 +43,7 @@ class Epoch:
 
     book: CycleBook = field(default_factory=CycleBook)
     said: dict[str, dict[str, str]] = field(default_factory=dict[str, dict[str, str]])
+    heard: dict[str, Heard] = field(default_factory=dict[str, Heard])
     statistics: StatisticsBook = field(default_factory=StatisticsBook)
     buffers: BufferBook = field(default_factory=BufferBook)
     asked: RequestSets = field(default_factory=RequestSets)
@@ -129,7 +130,7 @@ class TargetFold:
         of_new = self.log_began_at is not None and (self.answered_at is None or self.log_began_at >= self.answered_at)
         self.number += 1
         self.restarts.append(at)
-        self._begin(Epoch(said=old.said, buffers=old.buffers) if of_new else Epoch())
+        self._begin(Epoch(said=old.said, heard=old.heard, buffers=old.buffers) if of_new else Epoch())
         self.epoch.streams.follow(old.streams, lost=True)
         self.props = self.usage = self.stacks = None
         self._refresh()
@@ -178,11 +179,14 @@ class TargetFold:
         if begins and not self._log_begins:
             kept = dict(takewhile(lambda line: line[0] in LOG_PRELUDE - LOG_STARTS, reversed(said.items())))
             said = self.epoch.said = kept
+            self.epoch.heard.clear()
             self.epoch.buffers.reset()
             self.log_began_at = e.at
         self._log_begins = begins
         before = said.pop(e.code, None)
         said[e.code] = e.fields or before or {}  # several lines may tell of one thing, not all of them in detail
+        self.epoch.heard[e.code] = Heard(self.epoch.heard[e.code].times + 1 if e.code in self.epoch.heard else 1, e.at)
+        self.epoch.logs.said(e)
         if e.code == "implementation_added" and before is not None:
             said[e.code] = {"type": _listed(before.get("type", ""), e.fields.get("type", ""))}
         if e.code == "model_loading":

@@ -73,7 +73,13 @@ def frame(text: str) -> Framed:
 def worth_reading(text: str) -> bool:
     """Whether any pattern can be in the line: substring tests only, the hottest lines' first."""
     if "| task " in text:
-        return "draft tokens" in text or "print_timing" in text or "processing" in text or "context shift" in text
+        return (
+            "draft tokens" in text
+            or "print_timing" in text
+            or "processing" in text
+            or "context shift" in text
+            or "selected slot" in text
+        )
     if "draft candidate" in text:  # at -lv 5 several a cycle
         return False
     return (

@@ -27,6 +27,8 @@ _ACCEPTANCE = re.compile(
 )
 _PROGRESS = re.compile(rf"\bn_(?:gen|decoded) *= *(\d{{1,10}}), tg *= *({_FLOAT}) t/s")
 _FILL = re.compile(r"\b(?:n_tokens|n_past) ?= ?(\d{1,10})\b")
+_REUSED = re.compile(r"graphs reused *= *(\d{1,10})")
+_SIMILARITY = re.compile(r"similarity\b(?:, f?_?sim_best)? *= *([01]\.\d{1,6})")
 _TRUNCATED = re.compile(r"\btruncated ?= ?(0|1|false|true)\b")
 
 
@@ -35,6 +37,7 @@ def is_about_a_request(text: str) -> bool:
     return (
         _is_of_a_block(text)
         or "processing task" in text
+        or "selected slot" in text
         or "stop processing" in text
         or "slot released" in text
         or "tg =" in text
@@ -60,6 +63,7 @@ class _Block:
     drafted: int | None = None
     accepted: int | None = None
     mean_len: float | None = None
+    graphs_reused: int | None = None
 
     def fact(self, target: str) -> RequestLogged:
         """The block as a fact, at the time of its last line."""
@@ -75,6 +79,7 @@ class _Block:
             drafted=self.drafted,
             accepted=self.accepted,
             mean_len=self.mean_len,
+            graphs_reused=self.graphs_reused,
         )
 
 
@@ -85,6 +90,7 @@ class RequestLines:
         self._target = target
         self._tasks: dict[int, int] = {}
         self._released: dict[int, int] = {}
+        self._similar: dict[int, float] = {}  # slots that were chosen for what they hold, until they begin
         self._blocks: dict[int, _Block] = {}
         self._current: _Block | None = None
         self.has_late = False
@@ -99,12 +105,16 @@ class RequestLines:
             return self._block_line(text, at, found)
         if not found:
             return []
+        if "selected slot" in text:
+            return self._selected(text, int(found[1]))
         slot, task = self._ids(found)
         closed = self.close(slot)
         if "processing task" in text:
             self._tasks[slot] = task
             self._released.pop(slot, None)
-            return [*closed, RequestLaunched(at=at, target=self._target, slot=slot, task=task)]
+            similarity = self._similar.pop(slot, None)
+            launched = RequestLaunched(at=at, target=self._target, slot=slot, task=task, similarity=similarity)
+            return [*closed, launched]
         self._released[slot] = task
         fill, truncated = _FILL.search(text), _TRUNCATED.search(text)
         released = SlotReleased(
@@ -140,6 +150,14 @@ class RequestLines:
         slot, task = int(found[1]), int(found[2])
         return slot, self._tasks.get(slot, task) if task == -1 else task
 
+    def _selected(self, text: str, slot: int) -> list[Event]:
+        """Why the next request gets this slot; told with its launch."""
+        similar = _SIMILARITY.search(text)
+        self._similar.pop(slot, None)
+        if similar:
+            self._similar[slot] = float(similar[1])
+        return []
+
     def _progressed(self, text: str, at: float, found: re.Match[str] | None) -> list[Event]:
         progress = _PROGRESS.search(text)
         if not progress or not found:
@@ -149,13 +167,13 @@ class RequestLines:
         return [RequestProgressed(at=at, target=self._target, slot=slot, task=task, decoded=decoded, tok_s=tok_s)]
 
     def _block_line(self, text: str, at: float, found: re.Match[str] | None) -> list[Event]:
-        timed, accepted = _EVAL.search(text), _ACCEPTANCE.search(text)
+        timed, accepted, reused = _EVAL.search(text), _ACCEPTANCE.search(text), _REUSED.search(text)
         is_header = text.rstrip().endswith("|")
         events: list[Event] = []
-        if found and (timed or accepted or is_header):
+        if found and (timed or accepted or reused or is_header):
             events = self._open(*self._ids(found), at)
         block = self._current
-        if block is None or not (timed or accepted):
+        if block is None or not (timed or accepted or reused):
             return events
         block.at = at
         if timed and text.endswith("prompt ", 0, timed.start()):
@@ -165,6 +183,8 @@ class RequestLines:
         if accepted:
             block.accepted, block.drafted = int(accepted[1]), int(accepted[2])
             block.mean_len = float(accepted[3]) if accepted[3] else None
+        if reused:
+            block.graphs_reused = int(reused[1])
         return events
 
     def _open(self, slot: int, task: int, at: float) -> list[Event]:

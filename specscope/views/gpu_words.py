@@ -6,20 +6,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 from urllib.parse import urlsplit
 
-from specscope.session.gpu_state import JUDGED_LEAST_S
+from specscope.session.gpu_state import HARDLY, JUDGED_LEAST_S, WAITS_BELOW_PCT
 from specscope.views.figures import UNKNOWN, span
 
 if TYPE_CHECKING:
     from specscope.session.gpu_state import Gpu, GpuUse, HowKnown, Limit, Phase
     from specscope.session.state import Target
     from specscope.views.frame import Frame
-
-WAITS_BELOW_PCT: Final = 80.0
-"""Mean use below which a device whose clocks nothing limits is said to wait. (H200: 87 to 91 % while decoding plainly;
-60 to 71 % with a drafter, where a trace saw it without work for 41 % of the time.)"""
-
-HARDLY: Final = 0.1
-"""What holds in less of the busy time than this is not what the clocks depend on."""
 
 OLD_S: Final = 5.0
 """A device in use is read ten times a second, one at rest once: an older reading says nothing of now."""

@@ -69,6 +69,7 @@ NGRAM_REQUEST = {
     "drafted": 97,
     "accepted": 94,
     "mean_len": 8.23,
+    "graphs_reused": 22,
 }
 NGRAM_RELEASE = {"slot": 1, "task": 2, "fill_tokens": 137, "truncated": False}
 NGRAM: dict[str, Any] = {
@@ -86,6 +87,7 @@ TINY_REQUEST = {
     "drafted": 4,
     "accepted": 1,
     "mean_len": 1.5,
+    "graphs_reused": 19,
 }
 
 # What each fixture says. A key that is missing means none.
@@ -94,6 +96,7 @@ TWICE = {"slot": 0, "generated": 60}
 SAYS: dict[str, dict[str, Any]] = {
     "b11434": {
         "launches": [(0, 0), (0, 1164)],
+        "similar": [None, 0.485],
         "requests": [
             {
                 "slot": 0,
@@ -105,6 +108,7 @@ SAYS: dict[str, dict[str, Any]] = {
                 "drafted": 430,
                 "accepted": 170,
                 "mean_len": 6.86,
+                "graphs_reused": 28,
             },
             {
                 "slot": 0,
@@ -116,6 +120,7 @@ SAYS: dict[str, dict[str, Any]] = {
                 "drafted": 1164,
                 "accepted": 521,
                 "mean_len": 7.68,
+                "graphs_reused": 944,
             },
         ],
         "releases": [
@@ -152,10 +157,10 @@ SAYS: dict[str, dict[str, Any]] = {
         "requests": [
             TWICE
             | {"task": 0, "prompt_tokens": 158, "prompt_ms": 54.4, "generated_ms": 67.41}
-            | {"drafted": 89, "accepted": 46, "mean_len": 4.54},
+            | {"drafted": 89, "accepted": 46, "mean_len": 4.54, "graphs_reused": 7},
             TWICE
             | {"task": 15, "prompt_tokens": 145, "prompt_ms": 49.38, "generated_ms": 54.69}
-            | {"drafted": 74, "accepted": 43, "mean_len": 3.69},
+            | {"drafted": 74, "accepted": 43, "mean_len": 3.69, "graphs_reused": 18},
         ],
         "releases": [
             {"slot": 0, "task": 0, "fill_tokens": 217, "truncated": False},
@@ -195,6 +200,7 @@ SAYS: dict[str, dict[str, Any]] = {
                 "drafted": 388,
                 "accepted": 257,
                 "mean_len": 3.65,
+                "graphs_reused": 132,
             }
         ],
         "releases": [{"slot": 0, "task": 42, "fill_tokens": 1443, "truncated": False}],
@@ -203,6 +209,7 @@ SAYS: dict[str, dict[str, Any]] = {
     },
     "b9xxx": {
         "launches": [(0, 0)],
+        "similar": [0.998],
         "progress": [(0, 0, 102, 12.26)],
         "requests": [
             {
@@ -214,6 +221,7 @@ SAYS: dict[str, dict[str, Any]] = {
                 "generated_ms": 41904.01,
                 "drafted": 100,
                 "accepted": 90,
+                "graphs_reused": 281,
             }
         ],
         "releases": [{"slot": 0, "task": 0, "fill_tokens": 4428, "truncated": True}],
@@ -344,7 +352,9 @@ def test_every_dialect_has_a_fixture_and_every_fixture_a_dialect() -> None:
 def test_a_dialect_is_read(name: str) -> None:
     facts = facts_of((LOGS / f"{name}.log").read_bytes())
     expected = SAYS[name]
-    assert [(f.slot, f.task) for f in facts if isinstance(f, RequestLaunched)] == expected.get("launches", [])
+    launches = [f for f in facts if isinstance(f, RequestLaunched)]
+    assert [(f.slot, f.task) for f in launches] == expected.get("launches", [])
+    assert [f.similarity for f in launches] == expected.get("similar", [None] * len(launches))
     assert [cycle(f) for f in facts if isinstance(f, CycleLogged)] == expected.get("cycles", [])
     assert [plain(f) for f in facts if isinstance(f, RequestLogged)] == expected.get("requests", [])
     assert [plain(f) for f in facts if isinstance(f, SlotReleased)] == expected.get("releases", [])

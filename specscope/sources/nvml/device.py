@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
 import psutil
@@ -24,6 +25,9 @@ PCIE_TX, PCIE_RX = 0, 1
 
 MEMORY_V2: Final = 0x02000028
 """nvmlMemory_v2: tells the driver's reserve apart, from driver 510 on; before, it is part of what is used."""
+
+WINDOWS: Final = Path("/dev/dxg")
+"""The way to the host's graphics driver in WSL2 (drivers/hv/dxgkrnl of Microsoft's kernel), and nowhere else."""
 
 VIRTUAL: Final[dict[int, Literal["passthrough", "vgpu", "host_vgpu", "host_vsga"]]] = {
     1: "passthrough",
@@ -98,6 +102,7 @@ def found(device: Device, index: int, clock: Clock) -> GpuFound:
         mig=mig,
         virtual=VIRTUAL.get(ask("nvmlDeviceGetVirtualizationMode") or 0),
         compute=None if compute is None else f"{compute[0]}.{compute[1]}",
+        wddm=True if WINDOWS.exists() else None,
     )
 
 
