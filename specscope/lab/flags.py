@@ -91,6 +91,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("-ctv", "--cache-type-v", choices=CACHE_TYPES)
     parser.add_argument("-fa", "--flash-attn", choices=("on", "off", "auto"))
     parser.add_argument("--swa-full", action="store_true")
+    parser.add_argument("--context-shift", action=argparse.BooleanOptionalAction)
+    parser.add_argument("-ctxcp", "--ctx-checkpoints", "--swa-checkpoints", type=int)
     parser.add_argument("-nr", "--no-repack", action="store_true")
     parser.add_argument("-t", "--threads", type=int)
     parser.add_argument("-tb", "--threads-batch", type=int)
@@ -103,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--top-k", type=int)
     parser.add_argument("--top-p", type=float)
     parser.add_argument("--min-p", type=float)
+    parser.add_argument("-bs", "--backend-sampling", action="store_true")
     parser.add_argument("--sleep-idle-seconds", type=int)
     _add_speculation(parser)
     return parser

@@ -170,12 +170,18 @@ def _draft_told(flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]
 
 
 def _target_told(config: Config, flags: ServerFlags | None, said: Mapping[str, Mapping[str, str]]) -> tuple[Side, str]:
-    """What the last request shows goes before what any request made the log say, and that before the defaults."""
+    """What the last request shows goes before what any request made the log say, and that before the defaults.
+
+    One that wants the probabilities before sampling is sampled on the host, and /slots does not say so
+    (``need_pre_sample_logits`` of llama.cpp tools/server/server-context.cpp, b11434).
+    """
     asked = config.sampling.get("backend_sampling")
     of_request = config.sampling_from == "request"
     disabled = said.get("backend_sampling_disabled")
     if disabled is not None and not (of_request and isinstance(asked, bool)):
         return "host", f"log: backend sampling is not compatible with {disabled.get('reason', 'the request')}"
+    if asked is True and config.sampling.get("n_probs") and not config.sampling.get("post_sampling_probs"):
+        return "host", "the last request wants probabilities before sampling (n_probs), which takes the host's path"
     if isinstance(asked, bool):
         where = "the last request" if of_request else "/props"
         return ("device" if asked else "host"), f"backend_sampling is {str(asked).lower()} in {where}"

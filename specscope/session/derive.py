@@ -57,6 +57,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         props=fold.props,
         process=fold.process,
         usage=fold.usage,
+        counters=epoch.referee.latest,
         flags=fold.flags,
         models=dict(fold.models),
         log_said=dict(epoch.said),

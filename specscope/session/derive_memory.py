@@ -120,7 +120,7 @@ class MemoryDeriver:
         return None if shared is None else sum(known)
 
     def _fill(self, fold: TargetFold, told: Told) -> KvFill:
-        slots, counted = fold.epoch.slots, fold.epoch.referee.latest
+        slots = fold.epoch.slots
         unknown = [f"{role}: {found.reason}" for role, found in self._layouts.items() if isinstance(found, Unknown)]
         layouts = [found for found in self._layouts.values() if isinstance(found, KvLayout)]
         known = KvFill(
@@ -128,7 +128,6 @@ class MemoryDeriver:
             fill_tokens=slots.fill_tokens(),
             fill_max_tokens=slots.most_together,
             context_tokens=self._context(fold),
-            slot_most_tokens=counted.tokens_max if counted is not None else None,
         )
         if unknown or not layouts:
             return replace(known, unknown_why="; ".join(unknown) or "no model file could be read")

@@ -20,6 +20,7 @@ from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
     from specscope.events import (
+        CountersRead,
         Json,
         ModelRead,
         ProcessSampled,
@@ -292,6 +293,7 @@ class Target:
         epoch: which life of the server this is, from 1; ``restarts``: when the later ones began.
         resets: how often the user let the counts start anew.
         by_method: where a trace or the log's statistics tell its drafting methods apart.
+        counters: the latest read of the server's own totals, which are of its whole life.
         log_said: the fields of the latest line of each kind; log_heard: how often and when it was read.
     """
 
@@ -328,6 +330,7 @@ class Target:
     props: PropsRead | None = None
     process: ProcessSeen | None = None
     usage: ProcessSampled | None = None
+    counters: CountersRead | None = None
     flags: ServerFlags | None = None
     models: dict[str, ModelRead] = field(default_factory=dict["str", "ModelRead"])
     by_depth: tuple[DepthRow, ...] = ()

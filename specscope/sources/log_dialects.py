@@ -119,6 +119,7 @@ _THE_MODEL: Final = (
     ),
     _said("n_parallel_auto", "n_parallel is set to auto", r"using n_parallel = (?P<n_parallel>\d+)"),
     _said("cuda_graphs_disabled", "disabling CUDA graphs", r"disabling CUDA graphs due to (?P<reason>[\w ,/-]+)"),
+    _said("graph_reuse_disabled", "graph reuse disabled", r"\bgraph reuse disabled\b"),
 )
 
 _THE_DRAFTER: Final = (

@@ -105,6 +105,7 @@ def worth_reading(text: str) -> bool:
         or "cancel task" in text
         or "n_parallel" in text
         or "CUDA graphs" in text
+        or "graph reuse" in text
         or "partial " in text
         or "MiB free" in text
         or "memory" in text

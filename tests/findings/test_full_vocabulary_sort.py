@@ -73,9 +73,46 @@ def test_parameters_alone_are_information() -> None:
 
 
 def test_the_servers_defaults_count_until_a_request_shows_others() -> None:
-    default = b.props(defaults={"top_k": -1, "min_p": 0})
-    assert evidence(static(default))["sampling"] == "top_k -1, min_p 0 (/props)"
-    assert look(RULE, default, b.busy(params={"top_k": 40, "min_p": 0.0})) == ()
+    default = b.props(defaults={"top_k": -1, "min_p": 0, "top_p": 0.95})
+    assert evidence(static(default))["sampling"] == "top_k -1, min_p 0, top_p 0.95 (/props)"
+    assert look(RULE, default, b.busy(params={"top_k": 40, "min_p": 0.0, "top_p": 0.95})) == ()
+
+
+@pytest.mark.parametrize(
+    ("params", "said"),
+    [
+        ({"top_k": 0, "min_p": 0.05000000074505806}, "top_k 0 leaves the whole vocabulary"),
+        ({"top_k": 0, "min_p": 0.0, "temperature": 0.0}, "top_k 0 leaves the whole vocabulary"),
+        ({"top_k": 5000, "min_p": 0.0}, "top_k 5000 leaves the 5,000 likeliest tokens"),
+        ({"top_k": 0, "top_p": 1.0, "typical_p": 0.9}, "top_k 0 leaves the whole vocabulary"),
+        ({"top_k": 0, "min_p": 0.05, "samplers": ["top_p", "min_p"]}, "top_k 0 leaves the whole vocabulary"),
+    ],
+    ids=[
+        "min_p comes after top_p",
+        "greedy requests sort too",
+        "thousands",
+        "typical_p sorts as well",
+        "in that order",
+    ],
+)
+def test_what_narrows_nothing_before_the_sort(params: dict[str, object], said: str) -> None:
+    finding = static(b.busy(params={"top_p": 0.95} | params))
+    assert finding.summary == f"{said} to sort at each verified position"
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"top_k": 0, "min_p": 0.05, "samplers": ["min_p", "top_p"]},
+        {"top_k": 0, "top_n_sigma": 1.0},
+        {"top_k": 1000},
+        {"top_k": 0, "mirostat": 2},
+        {"top_k": 0, "samplers": ["temperature"]},
+    ],
+    ids=["min_p comes first", "top_n_sigma comes first", "hundreds", "mirostat", "nothing sorts"],
+)
+def test_what_leaves_little_to_sort(params: dict[str, object]) -> None:
+    assert look(RULE, b.busy(params={"top_p": 0.95} | params)) == ()
 
 
 @pytest.mark.parametrize(
@@ -100,14 +137,12 @@ def test_too_few_turns() -> None:
     "params",
     [
         {},
-        {"top_k": 40, "min_p": 0.0},
-        {"top_k": 0, "min_p": 0.05000000074505806},
+        {"top_k": 40, "min_p": 0.0, "top_p": 0.95},
         {"top_k": 0},
-        {"min_p": 0.0},
-        {"top_k": None, "min_p": None},
-        {"top_k": 0, "min_p": 0.0, "temperature": 0.0},
+        {"top_p": 0.95},
+        {"top_k": None, "top_p": None},
         {"top_k": 0, "min_p": 0.0, "top_p": 1.0},
-        {"top_k": 0, "min_p": 0.0, "backend_sampling": True},
+        {"top_k": 0, "min_p": 0.0, "top_p": 0.95, "backend_sampling": True},
     ],
     ids=str,
 )

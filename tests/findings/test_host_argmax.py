@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import builders as b
 import pytest
 from judged import evidence, found, look
+from replayed import replayed
 
 from specscope.findings.host.host_argmax import RULE
+from specscope.findings.rule import Case
+from specscope.settings import Profile
+
+if TYPE_CHECKING:
+    from specscope import events as ev
+    from specscope.findings.rule import Finding
+    from specscope.session.state import Session
 
 ON_HOST = b.process("-md d.gguf --spec-type draft-dflash --spec-draft-n-max 15 --no-spec-draft-backend-sampling")
 DFLASH = b.process("-md d.gguf --spec-type draft-dflash --spec-draft-n-max 15")
@@ -50,6 +60,72 @@ def test_the_traced_part_of_the_draft_is_told_and_is_no_loss() -> None:
     assert list(evidence(finding))[:2] == ["copies", "flag"]
     assert evidence(finding)["cost"] == "not measured here; sampling is 0.80 of the draft's 4.10 ms a turn"
     assert finding.cost_ms is None
+
+
+def test_a_tensor_split_is_a_way_to_it() -> None:
+    finding = found(RULE, b.process("-md d.gguf --spec-type draft-simple -sm tensor"))
+    assert evidence(finding)["flag"] == "-sm tensor"
+    assert finding.advice.startswith("try -sm layer")
+    assert look(RULE, b.process("-m m.gguf -sm tensor"), b.idle(0.1, task=None, speculative=False)) == ()
+
+
+def test_a_variable_is_named_as_it_was_given() -> None:
+    env = {"LLAMA_ARG_NO_SPEC_DRAFT_BACKEND_SAMPLING": "1"}
+    finding = found(RULE, b.process("-md d.gguf --spec-type draft-dflash", env=env))
+    assert evidence(finding)["flag"] == "LLAMA_ARG_NO_SPEC_DRAFT_BACKEND_SAMPLING"
+    assert finding.advice.startswith("drop LLAMA_ARG_NO_SPEC_DRAFT_BACKEND_SAMPLING")
+
+
+def test_what_the_log_says_of_the_setting_is_enough() -> None:
+    finding = found(RULE, DFLASH, b.said("spec_params", n_max="15", n_min="0", p_min="0.00", backend_sampling="0"))
+    assert evidence(finding)["seen by"] == "log: backend_sampling=0"
+
+
+# --- what it costs: measured against a recording of the other path ----------------------------------------------------
+
+
+def test_an_h200_that_lost_nothing_by_it() -> None:
+    host, device = replayed("h200_host_argmax"), replayed("h200_dflash")
+    (finding,) = RULE.look(Case(host.targets[0], Profile(), host, frozenset(), device))  # type: ignore[misc]
+    cost = "none beyond noise: 12.62 ms a step, 12.20 in the recording that selects on the device"
+    assert evidence(finding)["cost"] == cost
+    assert finding.cost_ms is None
+
+
+def run(step_ms: float, *facts: ev.Event) -> Session:
+    """Four requests alike, of eight-token steps of that length."""
+    told: list[ev.Event] = [b.found(), b.model(n_vocab=49_152), *facts]
+    for task in range(1, 5):
+        at = 10.0 * task
+        told.append(b.launched(at, task=task))
+        told += [b.cycle(at + (i + 1) * step_ms / 1000, 15, 7, task=task) for i in range(100)]
+        told.append(b.logged(at + 5, task=task, generated=801, generated_ms=100 * step_ms, drafted=1500, accepted=700))
+    return b.fold(*told, b.tracing(asynchronous=True)).view()
+
+
+DEVICE = (DFLASH, b.props(total_slots=1), b.copies(2.0, [TARGET_LOGITS, TOP], turns=75))
+HOST = (ON_HOST, b.props(total_slots=1), b.copies(2.0, [TARGET_LOGITS, DRAFT_LOGITS], turns=75))
+
+
+def beside(now: Session, before: Session) -> Finding:
+    (finding,) = RULE.look(Case(now.targets[0], Profile(), now, frozenset(), before))  # type: ignore[misc]
+    return finding
+
+
+def test_a_loss_that_was_measured_is_told() -> None:
+    finding = beside(run(14.0, *HOST), run(13.0, *DEVICE))
+    assert finding.cost_ms == pytest.approx(1.0, abs=0.02)
+    assert "13.88 ms a step, 12.89 in the recording" in evidence(finding)["cost"]
+
+
+def test_a_recording_that_differs_otherwise_proves_nothing() -> None:
+    other = b.process("-md d.gguf --spec-type draft-dflash --spec-draft-n-max 7")
+    finding = beside(run(14.0, *HOST), run(13.0, other, *DEVICE[1:]))
+    assert (finding.cost_ms, evidence(finding)["cost"]) == (
+        None,
+        "not measured here: the recording differs in spec_draft_n_max as well",
+    )
+    assert beside(run(14.0, *HOST), run(13.0, *HOST)).cost_ms is None
 
 
 def test_copies_that_show_the_device_outweigh_the_flag() -> None:

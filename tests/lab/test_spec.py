@@ -53,14 +53,16 @@ def test_the_cache_of_a_spec() -> None:
             draft_cache_type_k="bf16",
             draft_cache_type_v="f32",
             kv_unified=True,
-            extra=("--swa-full", "-fa", "on", "--no-repack"),
+            extra=("--swa-full", "-fa", "on", "--no-repack", "--context-shift", "--ctx-checkpoints", "0"),
         )
     )
+    assert (flags.context_shift, flags.ctx_checkpoints) == (True, 0)
     assert (flags.cache_type_k, flags.cache_type_v, flags.kv_unified) == ("q8_0", "q4_0", True)
     assert (flags.spec_draft_type_k, flags.spec_draft_type_v) == ("bf16", "f32")
     assert (flags.swa_full, flags.flash_attn, flags.no_repack) == (True, "on", True)
     plain = _parsed(ServerSpec())
     assert (plain.cache_type_k, plain.spec_draft_type_v, plain.flash_attn) == (None, None, None)
+    assert (plain.context_shift, plain.ctx_checkpoints, plain.backend_sampling) == (None, None, False)
     assert not plain.kv_unified
 
 

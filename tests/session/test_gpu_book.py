@@ -85,6 +85,20 @@ def test_limits_are_judged_on_busy_time_only() -> None:
     assert gpu.power_w == pytest.approx((5 * 69 + 60) / 6)
 
 
+def test_the_decoding_time_is_told_apart_from_prompts() -> None:
+    prompt = [b.busy(0.9, decoded=0), *every([1.0, 1.1, 1.2], 600.0, POWER_CAP, busy_pct=100, memory_busy_pct=8)]
+    bus = [b.gpu_link(1.15, to_device_bytes_per_s=3_000_000_000), b.gpu_link(1.45, to_device_bytes_per_s=40_000_000)]
+    decoding = [b.step(1.25, 5), *every([1.3, 1.4, 1.5], 450.0, 0, busy_pct=74, memory_busy_pct=30)]
+    facts = sorted([*prompt, *bus, *decoding], key=lambda fact: fact.at)
+    gpu = view(*using()[:-1], *facts).targets[0].gpus[0].gpu
+    told = gpu.decoding
+    assert (told.seconds, told.busy_pct, told.memory_busy_pct) == (pytest.approx(0.3), 74, 30)
+    assert (told.to_device_bytes_per_s, told.to_device_readings) == (40_000_000, 1)
+    (cap,) = gpu.limits
+    assert cap.power_w == pytest.approx(600.0)
+    assert gpu.power_w == pytest.approx((0.2 * 600 + 0.3 * 450) / 0.5)
+
+
 def test_a_driver_that_names_no_reasons_leaves_the_limits_unknown() -> None:
     gpu = served(*every([1.0, 1.1, 1.2], 50.0, None)).gpus[0].gpu
     assert gpu.judged_s == pytest.approx(0.2)

@@ -532,6 +532,7 @@ TEXTS: list[tuple[str, str, dict[str, str]]] = [
         "cuda_graphs_disabled",
         {"reason": "GPU architecture"},
     ),
+    ("W llama_context: graph reuse disabled", "graph_reuse_disabled", {}),
     (
         (
             "I slot   operator(): id  2 | task 9 | forcing full prompt re-processing due to lack of cache data (likely"

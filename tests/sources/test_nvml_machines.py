@@ -29,11 +29,20 @@ from specscope.events import (
 )
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from nvml_standin import Gpus
 
 MIB = 1 << 20
 RESERVED = 616 * MIB
 TOTAL = 143771 * MIB
+
+
+async def test_memory_that_windows_manages_is_told(gpus: Gpus, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gpus.add(busy_h200())
+    monkeypatch.setattr("specscope.sources.nvml.device.WINDOWS", tmp_path)
+    async with watching_gpus() as facts:
+        assert (await found(facts)).wddm
 
 
 async def test_a_healthy_h200_at_work(gpus: Gpus) -> None:

@@ -73,7 +73,6 @@ class KvFill:
         reserved_bytes: allocated for ``cells`` cells; filled_bytes: of it what holds tokens now.
         fill_tokens: resident tokens of all slots now; fill_max_tokens: the most so far of all slots together.
         context_tokens: what all slots can hold together.
-        slot_most_tokens: the most that one slot held since the server started, by its own counter (/metrics).
     """
 
     bytes_per_token: float | None = None
@@ -84,7 +83,6 @@ class KvFill:
     fill_tokens: int | None = None
     fill_max_tokens: int | None = None
     context_tokens: int | None = None
-    slot_most_tokens: int | None = None
 
 
 class MemorySample(NamedTuple):
