@@ -89,5 +89,10 @@ def test_it_is_about_drafters(line: str) -> None:
     assert look(RULE, b.process(line), *cycles(60, 300)) == ()
 
 
+def test_acceptance_by_chance_says_nothing_of_the_drafter() -> None:
+    assert found(RULE, *DRAFTS, *cycles(60, 300))
+    assert look(RULE, *DRAFTS, b.said("synthetic_acceptance"), *cycles(60, 300)) == ()
+
+
 def test_too_few_cycles() -> None:
     assert look(RULE, *DRAFTS, *cycles(20, 199)) == Collecting("200 draft cycles (199 so far)")

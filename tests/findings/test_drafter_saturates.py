@@ -45,6 +45,10 @@ def test_where_the_best_width_is_known_it_says_nothing(kept: str) -> None:
         assert look_at(RULE, server(0.05).fold(narrow)) == ()
 
 
+def test_a_drafter_that_does_not_match_at_all_is_another_finding() -> None:
+    assert look_at(RULE, Bench(cost=flat, rates=(0.3,) + (0.05,) * 14, requests=60, ends=False).fold()) == ()
+
+
 def test_tables_are_no_drafters() -> None:
     assert look_at(RULE, server(0.05, method="ngram-mod", block=None).fold()) == ()
 

@@ -88,8 +88,19 @@ def test_it_is_not_the_temperature_that_loses(kinds: list[tuple[float, tuple[flo
     assert look_at(RULE, served(*kinds)) == ()
 
 
+def test_where_no_draft_can_pay_it_is_not_the_temperature_either() -> None:
+    dear = recorded_run(Bench(n_max=0, plain_ms=1.9, requests=10).target(), "off.jsonl")  # it takes 8.4 of 8 tokens
+    assert look_at(RULE, served((1.0, POOR, 20), run=dear)) == ()
+
+
 def test_without_plain_decoding_nothing_is_claimed() -> None:
     assert look_at(RULE, served((1.0, POOR, 20), run=None)) == ()
+
+
+def test_acceptance_by_chance_is_not_the_temperatures() -> None:
+    fold = served((1.0, POOR, 20))
+    fold.apply(b.said("synthetic_acceptance"))
+    assert look_at(RULE, fold) == ()
 
 
 def test_too_few_hot_requests() -> None:

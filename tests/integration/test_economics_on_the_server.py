@@ -83,12 +83,19 @@ def speedup_of(said: dict[str, Any]) -> Span:
     return Span(told["speedup"], told["speedup_low"], told["speedup_high"])
 
 
+def found(said: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The findings by name, that of the lab's own acceptance left out."""
+    return {f["name"]: f for f in said["findings"] if f["name"] != "synthetic_acceptance"}
+
+
 def test_off_is_named_where_drafting_loses(quick: Swept, capsys: pytest.CaptureFixture[str]) -> None:
     said = said_of(capsys, quick, "15", "off")
     assert quick.speed("off").value > quick.speed("15").value
     assert said["economics"]["plain_how"] == "recorded"
     assert (said["economics"]["best_n_max"], said["economics"]["sure"]) == (0, True)
     assert speedup_of(said).high < 1
+    assert found(said)["speculation_loses"]["cost_ms"] > 0
+    assert "draft_too_wide" not in found(said)
 
 
 def test_nine_of_ten_accepted_and_slower_than_plain_decoding(quick: Swept, capsys: pytest.CaptureFixture[str]) -> None:
@@ -97,6 +104,9 @@ def test_nine_of_ten_accepted_and_slower_than_plain_decoding(quick: Swept, capsy
     assert quick.speed("twin").value < quick.speed("off").value
     assert speedup_of(said).high < 1
     assert (said["economics"]["best_n_max"], said["economics"]["sure"]) == (0, True)
+    shown = {e["what"]: e["seen"] for e in found(said)["speculation_loses"]["evidence"]}
+    assert shown["accepted"].endswith("of the drafted tokens")
+    assert not {"drafter_mismatch", "hot_sampling_loses"} & set(found(said))  # it is not the drafts that fail
 
 
 def test_less_than_half_accepted_and_faster_than_plain_decoding(
@@ -108,6 +118,7 @@ def test_less_than_half_accepted_and_faster_than_plain_decoding(
     assert speedup_of(said).low > 1
     assert said["economics"]["best_n_max"] != 0
     assert said["economics"]["break_even_tau"] < said["economics"]["tau"]
+    assert not {"speculation_loses", "hot_sampling_loses", "drafter_mismatch"} & set(found(said))
 
 
 def test_a_run_with_speculation_off_confirms_the_speedup(
@@ -134,4 +145,5 @@ def test_a_run_at_another_width_tells_its_cost(quick: Swept, capsys: pytest.Capt
     assert three["evidence"] == "recorded"
     assert meets(Span(three["tok_s"], three["low"], three["high"]), quick.speed("3")) != "NO"
     assert said["economics"]["best_n_max"] == 3
+    assert found(said)["draft_too_wide"]["advice"] == "set --spec-draft-n-max 3"
     assert quick.speed("3").value > quick.speed("15").value

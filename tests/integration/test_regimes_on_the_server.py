@@ -37,6 +37,7 @@ async def test_text_that_repeats_and_fresh_text_part_on_a_server_with_tables() -
     assert high.tau - 2 * (high.tau_se or 0.0) > 1.5 > low.tau + 2 * (low.tau_se or 0.0)
     assert high.drafted_share > 4 * low.drafted_share
     assert low.tau < whole.tau < high.tau
+    assert "mixed_regimes_averaged" in {finding.name for finding in pump.diagnosis(final=True).findings}
 
 
 async def test_fresh_text_alone_is_one_kind() -> None:
@@ -45,6 +46,7 @@ async def test_fresh_text_alone_is_one_kind() -> None:
         await until(lambda: bool(target(pump).regimes), "requests ended")
     (whole,) = target(pump).regimes
     assert whole.requests == 2 * EACH
+    assert "mixed_regimes_averaged" not in {finding.name for finding in pump.diagnosis(final=True).findings}
 
 
 async def test_requests_of_high_and_of_low_acceptance_part_although_two_slots_do_them_at_once() -> None:

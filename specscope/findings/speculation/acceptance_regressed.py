@@ -1,7 +1,7 @@
 """Less of the drafts is accepted than in the recorded run, although they are drafted in the same way.
 
-Looks at: acceptance against the recording of ``check --against``, each labelled kind of work by itself; builds,
-model files and settings of both runs.
+Looks at: acceptance against the recording of ``check --against``, of the latest 128 requests of both and of each
+labelled kind of work by itself; builds, model files and settings of both runs.
 
 Why it matters: the same files gave 0.70 on one build and 0.50 on the next, 0.92 on one backend and 0.36 on another.
 Prompts are blamed first; beside a recorded run of the same work it shows that they are not the cause. A sampling

@@ -11,14 +11,15 @@ have 1.4 to 12 % where 60 % were published.
 What to do: use the drafter that was made for this very model (``--spec-draft-model``), with the chat template and
 thinking mode that it was trained with. Compare at temperature 0 to tell a mismatch from hot sampling.
 
-Evidence: at least 200 cycles, and the first token's 95 % interval ends below 50 % (cleared at 55 %).
+Evidence: at least 200 cycles, and the first token's 95 % interval ends below 50 % (cleared at 55 %). Acceptance by
+chance (``--spec-synth-rates``) says nothing of the drafter.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, at_width, flag, has_tables, tells_drafter
+from specscope.findings.drafting import SPECULATION, at_width, flag, has_tables, is_synthetic, tells_drafter
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.batches import wilson
 from specscope.session.economics.state import Span
@@ -41,7 +42,7 @@ FIRST_SHOWN: Final = 4
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    if not tells_drafter(target):
+    if not tells_drafter(target) or is_synthetic(target):
         return ()
     cycles = target.economics.cycles or target.totals.cycles or 0
     if not cycles:

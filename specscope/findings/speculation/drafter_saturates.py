@@ -30,6 +30,9 @@ MIN_CYCLES: Final = 200
 WIDER: Final = 1.5
 """The ratio of two widths that are compared, as in the report (z-lab/dflash 170)."""
 
+FITS: Final = 0.5
+"""Share of first tokens accepted: with fewer the drafter does not match at all, which is another finding."""
+
 NOTHING: Final = 0.03
 SOMETHING: Final = 0.04
 
@@ -46,7 +49,7 @@ def look(case: Case) -> Seen:
         return Collecting(f"{MIN_CYCLES} draft cycles ({economics.cycles} so far)")
     taus = [_tau(economics, n) for n in range(today + 1)]
     whole, narrower = taus[today], taus[int(today / WIDER)]
-    if whole is None or narrower is None:
+    if whole is None or narrower is None or (taus[1] or 1.0) < 1 + FITS:
         return ()
     more = whole / narrower - 1
     if not case.holds(more, raise_at=NOTHING, clear_at=SOMETHING):

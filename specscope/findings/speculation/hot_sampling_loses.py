@@ -11,15 +11,25 @@ narrower draft, or a server without drafts for hot requests. Requests cannot cho
 are compiled out of the server.
 
 Evidence: at least 5 hot requests that ended, and the 95 % interval of their mean tau below that of the tau that
-pays; raised only where no cooler requests lose as surely, for then it is not the temperature. The cost is what a hot
-cycle takes longer than plain decoding takes for its tokens.
+pays (by 1 % to be raised). Only where a draft that is accepted to its end would pay, and cooler requests, if there
+are any, do not all lose as well: else it is not the temperature. The cost is what a hot cycle takes longer than plain
+decoding takes for its tokens.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, has_drafter, judged, plain_words, ranged, set_width, switches
+from specscope.findings.drafting import (
+    SPECULATION,
+    has_drafter,
+    is_synthetic,
+    judged,
+    plain_words,
+    ranged,
+    set_width,
+    switches,
+)
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.batches import t95
 from specscope.session.economics.state import Economics, Span
@@ -48,12 +58,12 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target, sets = case.target, case.target.provenance.requests.sets
     hot = _hottest([s for s in sets if (_temperature(s) or 0.0) >= HOT])
-    economics = judged(target) if hot is not None and has_drafter(target) else ()
+    economics = judged(target) if hot is not None and has_drafter(target) and not is_synthetic(target) else ()
     if not isinstance(economics, Economics) or hot is None:
         return ()
     pays, plain, cycle_ms = economics.break_even_tau, economics.plain, economics.cycle_ms
-    if pays is None or plain is None or cycle_ms is None:
-        return ()
+    if pays is None or plain is None or cycle_ms is None or pays.value >= (economics.n_max or 0) + 1:
+        return ()  # a draft that is accepted to its end would lose as well
     tau = _mean(hot)
     if tau is None:
         return Collecting(f"{LEAST_REQUESTS} hot requests that ended ({hot.decoded} so far)")

@@ -32,6 +32,9 @@ SIGMAS: Final = 3.0
 LEAST_SHARE: Final = 0.05
 """Of the recorded figure: repeats of one published run lay 4.1 % apart (DFlash 2, 100 coding problems)."""
 
+LATEST: Final = 128
+"""Requests that are looked at where it is done every second."""
+
 LEAST_REQUESTS: Final = 3
 LEAST_DRAFTED: Final = 200
 """Draft tokens on each side before acceptance is compared, as for any verdict on it."""
@@ -103,8 +106,8 @@ def compare(now: Target, before: Target) -> Against:
 
 
 def acceptance_moved(now: Target, before: Target) -> tuple[Moved, ...]:
-    """Acceptance in both runs, of each kind of work; nothing where there are too few requests."""
-    return _figures(now, before, ("acceptance",))[0]
+    """Acceptance of the latest requests in both runs, of each kind of work; nothing where there are too few."""
+    return _figures(now, before, ("acceptance",), latest=LATEST)[0]
 
 
 def configured_otherwise(now: Target, before: Target) -> tuple[Difference, ...]:
@@ -188,8 +191,11 @@ _READ: Final[dict[Figure, Callable[[RequestRow], _Sum | None]]] = {
 }
 
 
-def _figures(now: Target, before: Target, wanted: Collection[Figure]) -> tuple[tuple[Moved, ...], tuple[Figure, ...]]:
-    old, new = ([r for r in t.requests if r.ended_at is not None and r.whole] for t in (before, now))
+def _figures(
+    now: Target, before: Target, wanted: Collection[Figure], latest: int = 0
+) -> tuple[tuple[Moved, ...], tuple[Figure, ...]]:
+    """``latest``: so many requests of each run count; 0: all."""
+    old, new = ([r for r in t.requests[-latest:] if r.ended_at is not None and r.whole] for t in (before, now))
     labels = {r.label for r in old if r.label} & {r.label for r in new if r.label}
     found: list[Moved] = []
     for figure in wanted:
