@@ -253,7 +253,7 @@ def _lab_serve(serve: Parser) -> None:
     rates = "synthetic acceptance per position (default: none, drafts are verified)"
     serve.add_argument("--rates", metavar="P0,P1,..", help=rates)
     serve.add_argument(
-        "--size", choices=("quick", "paying", "gpu"), default="quick", help="of the models (gpu: 2.7 GB)"
+        "--size", choices=("quick", "wordy", "paying", "gpu"), default="quick", help="of the models (gpu: 2.7 GB)"
     )
     target = "llama (default), or mamba: a recurrent target"
     serve.add_argument("--target", choices=("llama", "mamba"), default="llama", help=target)

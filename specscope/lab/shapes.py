@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from specscope.lab.gguf_writer import WeightType
 
 Family: TypeAlias = Literal["target", "dflash", "dflash2", "dspark", "eagle3", "draft", "mamba", "mtp", "mtp3"]
-Size: TypeAlias = Literal["quick", "paying", "gpu"]
+Size: TypeAlias = Literal["quick", "wordy", "paying", "gpu"]
 
 FILE_TYPES: dict[WeightType, int] = {"f32": 0, "q4_0": 2}  # llama_ftype
 CONTEXT = 32_768
@@ -64,6 +64,8 @@ class Shape:
 
 SHAPES: dict[Size, Shape] = {
     "quick": Shape(256, 8, 768, 4, 2, 1, 1, (1, 4, 6), "q4_0"),
+    # The same with a vocabulary of real size: what is done for each entry of it, such as sampling, takes its time.
+    "wordy": Shape(256, 8, 768, 4, 2, 1, 1, (1, 4, 6), "q4_0", vocabulary=49_152),
     # With weights of full precision a token costs a pass over memory, and a few more tokens in the same pass are
     # cheap, as on a GPU. Quantized ones are bound by arithmetic on a CPU, and drafting then hardly pays.
     "paying": Shape(512, 6, 1536, 8, 4, 1, 1, (1, 3, 4), "f32"),

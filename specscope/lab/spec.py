@@ -58,8 +58,8 @@ class ServerSpec:
         model_sampling: ``general.sampling.*`` keys of the target, such as ``min_p``.
         target: Family of the target model: ``target`` (llama; with draft-mtp one that has prediction layers) or
             ``mamba`` (recurrent).
-        threads: Of the server's arithmetic. Left out, one for ``quick`` (whose steps are so short that a second
-            thread mostly waits for the first) and the server's own choice for ``paying``.
+        threads: Of the server's arithmetic. Left out, one for ``quick`` and ``wordy`` (whose steps are so short that a
+            second thread mostly waits for the first) and the server's own choice for ``paying``.
         ctx: Context of all slots together, in tokens.
         cache_type_k: Type that keys are stored in, ``cache_type_v`` values, by the server's names (``q8_0``); None
             leaves f16. The drafter's are ``draft_cache_type_k`` and ``draft_cache_type_v``.
@@ -149,7 +149,7 @@ class ServerSpec:
         """Returns llama-server's flags for this server, the program's name left out."""
         flags = ["-m", str(target), "--host", self.host, "--port", str(port)]
         flags += ["-c", str(self.ctx), "-np", str(self.slots)]
-        threads = 1 if self.threads is None and self.size == "quick" else self.threads
+        threads = 1 if self.threads is None and self.size in ("quick", "wordy") else self.threads
         flags += ["-t", str(threads)] if threads is not None else []
         # The server keeps up to 8 GiB of finished prompts by default, which a test machine does not have to spare.
         flags += ["--cache-ram", "64"]

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from specscope.session.request import LATE_S
+
 if TYPE_CHECKING:
     from specscope.events import RequestLogged
     from specscope.session.request import Request
@@ -53,7 +55,7 @@ class GraphBook:
         if others or before is None or before.graphs_reused is None or not e.generated:
             return
         reused = e.graphs_reused - before.graphs_reused
-        if reused < 0 or not request.whole or request.started_at < before.at:
+        if reused < 0 or not request.whole or request.started_at < before.at - LATE_S:
             return
         self._forwards += e.generated - (e.accepted or 0)
         self._reused += reused

@@ -48,14 +48,14 @@ def test_without_p_min_slots_may_be_the_reason() -> None:
     assert "draft widths" not in evidence(finding)
 
 
-@pytest.mark.parametrize("reused", [152, 60], ids=["an H200's share", "above a third"])
+@pytest.mark.parametrize("reused", [152, 85], ids=["an H200's share", "above a half"])
 def test_what_is_reused_enough(reused: int) -> None:
     assert look(RULE, SIMPLE, *requests(100, 100 + reused)) == ()
 
 
 def test_once_raised_it_stays_until_more_is_reused() -> None:
-    assert found(RULE, SIMPLE, *requests(100, 160), raised=["t0"])
-    assert look(RULE, SIMPLE, *requests(100, 190), raised=["t0"]) == ()
+    assert found(RULE, SIMPLE, *requests(100, 200), raised=["t0"])
+    assert look(RULE, SIMPLE, *requests(100, 210), raised=["t0"]) == ()
 
 
 def test_tables_draft_what_they_find() -> None:
