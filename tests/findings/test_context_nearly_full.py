@@ -26,7 +26,7 @@ def test_a_slot_that_is_nearly_full() -> None:
         "filled": "3,900 of 4,096 tokens (95.2%)",
         "drafts that still fit": "194 tokens at most",
     }
-    assert finding.advice == "a larger --ctx-size"
+    assert finding.advice == "raise --ctx-size"
 
 
 def test_an_answer_that_was_cut_off() -> None:
@@ -53,7 +53,7 @@ def test_slots_that_have_a_part_each() -> None:
     apart = b.process("-c 8192 -np 2 --no-kv-unified")
     other = b.idle(0.2, slot=1, task=None, n_ctx=4096)
     finding = found(RULE, apart, *filled(3_900), other, subject=SLOT)
-    assert finding.advice == "a larger -c, --kv-unified to let a slot use what others leave, or fewer slots (-np)"
+    assert finding.advice == "raise -c, --kv-unified to let a slot use what others leave, or fewer slots (-np)"
 
 
 def test_each_slot_is_judged_by_itself() -> None:

@@ -20,7 +20,7 @@ def test_the_logs_line() -> None:
         "context of a slot": "4,096 tokens",
     }
     assert "--no-context-shift" in finding.advice
-    assert "a larger -c" in finding.advice
+    assert "raise -c" in finding.advice
 
 
 def test_slots_tell_it_without_a_log() -> None:

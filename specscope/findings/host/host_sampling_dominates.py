@@ -3,8 +3,9 @@
 Looks at: the traced share of a turn's time in the target's sampling, on a server whose graphs run on a device.
 
 Why it matters: verification samples position by position on one thread of the host, and the device has nothing to
-do meanwhile. On an H200 that is 26-31 % of a DFlash cycle and normal; penalties, a grammar, a large vocabulary
-without top_k, or a slow core make it the largest part of the cycle, which no faster GPU shortens.
+do meanwhile. On an H200 that is 26-31 % of a DFlash cycle and normal; penalties (25-33 % of the speed in a comment on
+llama.cpp issue 23708), a grammar, a large vocabulary without top_k, or a slow core make it the largest part of the
+cycle, which no faster GPU shortens.
 
 What to do: keep few candidates (``--top-k``), switch off penalties and samplers that are not needed, or sample on
 the device with ``--backend-sampling``, where the build has it and no grammar is used.

@@ -67,7 +67,7 @@ def _look_at(case: Case, slot: Slot, request: RequestRow) -> Finding | None:
 
 def _advice(case: Case) -> str:
     target = case.target
-    larger = f"a larger {as_written(target, 'ctx', '--ctx-size')}"
+    larger = f"raise {as_written(target, 'ctx', '--ctx-size')}"
     if len(target.slots) > 1 and slots_share(target) is False:
         fewer = as_written(target, "parallel", "--parallel")
         return f"{larger}, --kv-unified to let a slot use what others leave, or fewer slots ({fewer})"

@@ -46,7 +46,7 @@ def look(case: Case) -> Seen:
             case,
             "the context ran full and was shifted: the model lost half of what it was told",
             tuple(evidence),
-            f"a larger {larger}, or --no-context-shift, which ends the answer instead",
+            f"raise {larger}, or use --no-context-shift, which ends the answer instead",
             link=LINK,
         ),
     )
