@@ -14,11 +14,7 @@ from specscope.settings import Profile, Settings
 pytestmark = pytest.mark.server
 
 CARD = Settings(
-<<<<<<< HEAD
     trace="off", gpu=False, profile={"card": Profile(match="", sampling={"min_p": 0.0}, source="the model card")}
-=======
-    profile={"card": Profile(match="", sampling={"min_p": 0.0}, source="the model card")}, trace="off", gpu=False
->>>>>>> 0a768ff (Tests on the real server look once more at their end, and send requests long enough to be seen)
 )
 
 

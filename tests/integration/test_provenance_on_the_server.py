@@ -54,11 +54,7 @@ async def _watched(spec: ServerSpec, *sampling: dict[str, object]) -> Pump:
 async def test_file_environment_and_request_say_three_things() -> None:
     environment = {"LLAMA_ARG_TOP_K": "50", "LLAMA_ARG_TEMPERATURE": "0.3"}
     spec = ServerSpec(types=(), binary=older_build(), model_sampling=FILE, env=environment)
-<<<<<<< HEAD
     pump = await _watched(spec, {"top_k": 30})
-=======
-    pump = await _watched(spec, LoadPlan(requests=1, tokens=250, sampling={"top_k": 30}))
->>>>>>> 0a768ff (Tests on the real server look once more at their end, and send requests long enough to be seen)
     server = target(pump)
     assert server.provenance.build == 10434
     assert _claims(server, "top_k") == [
