@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 CHUNK_BYTES = 64 * 1024
 """The most that is read at once, so that a backlog never holds up the event loop for long."""
 
+EDGE_BYTES = 64
+"""What is kept of the bytes read last, to know a file again that was cut and has outgrown its old length since."""
+
 LINE_LIMIT_BYTES = 1024 * 1024
 
 
@@ -93,6 +96,7 @@ class FileFollower:
         self._fd: int | None = None
         self._identity: tuple[int, int] = (0, 0)
         self._offset = 0
+        self._edge = b""
         self._is_regular = True
         self._was_absent = False
 
@@ -120,7 +124,7 @@ class FileFollower:
             head = os.pread(self._fd, head_bytes, 0)
             tail = os.pread(self._fd, tail_bytes, size - tail_bytes)
             self._offset = size - tail_bytes + len(tail)
-        os.lseek(self._fd, self._offset, os.SEEK_SET)
+        self._edge = (tail or head)[-EDGE_BYTES:]
         return head, tail
 
     def close(self) -> None:
@@ -145,7 +149,7 @@ class FileFollower:
             return self._lose(f"cannot open the log: {error.strerror}")
         self._is_regular = stat.S_ISREG(status.st_mode)
         self._identity = (status.st_dev, status.st_ino)
-        self._offset = 0
+        self._offset, self._edge = 0, b""
         self._was_absent = False
         return Step(news)
 
@@ -153,20 +157,32 @@ class FileFollower:
         return stat.S_ISFIFO(mode) and not str(self._path.absolute()).startswith("/proc/")
 
     def _read(self, fd: int) -> Step:
-        try:
-            data = os.read(fd, CHUNK_BYTES)
-        except BlockingIOError:
-            return Step("nothing")
+        if not self._is_regular:
+            try:
+                data = os.read(fd, CHUNK_BYTES)
+            except BlockingIOError:
+                return Step("nothing")
+            return Step("data", data) if data else Step("nothing")
+        data = self._next(fd)
+        if data is None:
+            self._offset, self._edge = 0, b""
+            return Step("truncated")
+        return Step("data", data) if data else self._look_at_name(fd, has_name=os.fstat(fd).st_nlink > 0)
+
+    def _next(self, fd: int) -> bytes | None:
+        """What follows; None where the file no longer has what was read of it: it was written anew, perhaps longer.
+
+        Behind a writer that keeps its offset there is a hole, which is read as zeros, and the file goes on.
+        """
+        edge = self._edge
+        data = os.pread(fd, len(edge) + CHUNK_BYTES, self._offset - len(edge))
+        before, data = data[: len(edge)], data[len(edge) :]
+        if before != edge and (len(before) < len(edge) or before.strip(b"\0")):
+            return None
         if data:
             self._offset += len(data)
-            return Step("data", data)
-        if not self._is_regular:
-            return Step("nothing")
-        status = os.fstat(fd)
-        if status.st_size < self._offset:
-            self._offset = os.lseek(fd, 0, os.SEEK_SET)
-            return Step("truncated")
-        return self._look_at_name(fd, has_name=status.st_nlink > 0)
+            self._edge = (before + data)[-EDGE_BYTES:]
+        return data
 
     def _look_at_name(self, fd: int, *, has_name: bool) -> Step:
         """Whether the name still means the file that is open."""
@@ -179,9 +195,8 @@ class FileFollower:
             return self._lose("the log was deleted", "it is followed again as soon as it is back")
         if (status.st_dev, status.st_ino) == self._identity:
             return Step("nothing")
-        last = os.read(fd, CHUNK_BYTES)  # written between the last read and the renaming
+        last = self._next(fd)  # written between the last read and the renaming
         if last:
-            self._offset += len(last)
             return Step("data", last)
         self.close()
         return self._open("rotated")

@@ -241,6 +241,29 @@ async def test_a_truncated_log_is_read_from_its_start_as_new(log: Path) -> None:
         await watch.until_accepted(1, 2)
 
 
+async def test_a_log_written_anew_and_longer_between_two_looks_is_read_from_its_start(log: Path) -> None:
+    async with watching(log) as watch:
+        await watch.until_attached(2)
+        append(log, a_cycle(1))
+        await watch.until_accepted(1)
+        write(log, a_cycle(2) + a_cycle(3) * 100)
+        await watch.until_accepted(1, 2, *[3] * 100)
+
+
+async def test_a_hole_that_a_look_does_not_see_being_cut_is_passed_over(log: Path) -> None:
+    """The writer keeps its offset, and has written before the next look."""
+    async with watching(log) as watch:
+        await watch.until_attached(2)
+        append(log, a_cycle(1))
+        await watch.until_accepted(1)
+        offset = log.stat().st_size
+        write(log, b"")
+        write_at(log, offset, a_cycle(7))
+        append(log, a_cycle(8))
+        await watch.until_accepted(1, 7, 8)
+    assert watch.of(EventsMissed) == []
+
+
 async def test_the_hole_a_truncation_leaves_under_a_writer_is_passed_over(log: Path) -> None:
     async with watching(log) as watch:
         await watch.until_attached(2)
