@@ -15,7 +15,7 @@ def test_the_logs_line() -> None:
     finding = found(RULE, b.process("-c 4096 --context-shift"), b.busy(1.0, n_ctx=4096), SHIFT)
     assert finding.severity == "warning"
     assert evidence(finding) == {
-        "shifts": "1 in 1 of the latest 1 requests",
+        "shifts": "1 in 1 of the latest 1 request(s)",
         "log": "n_keep = 0, n_discard = 2047 (the latest)",
         "context of a slot": "4,096 tokens",
     }
@@ -25,7 +25,7 @@ def test_the_logs_line() -> None:
 
 def test_slots_tell_it_without_a_log() -> None:
     finding = found(RULE, b.busy(1.0, n_ctx=4096), *POLLED)
-    assert evidence(finding)["shifts"] == "1 in 1 of the latest 1 requests"
+    assert evidence(finding)["shifts"] == "1 in 1 of the latest 1 request(s)"
     assert "log" not in evidence(finding)
 
 

@@ -11,6 +11,7 @@ from judged import evidence, found, look
 from nvml_standin import busy_h200
 
 from specscope.findings.host.drafter_on_cpu import RULE
+from specscope.findings.rule import Collecting
 
 if TYPE_CHECKING:
     from nvml_standin import Gpus
@@ -82,6 +83,15 @@ async def test_what_a_server_does_tells_it_too(gpus: Gpus) -> None:
         "the target": "all 33 layers on the device",
         "the device": "busy 40% of 12 s of decoding",
     }
+
+
+async def test_once_raised_it_stays_until_the_device_is_at_work(gpus: Gpus) -> None:
+    threads = [99.0, 98.0, 97.0, 96.0]
+    assert found(RULE, *await decoding(gpus, 65, threads), raised=["t0"])
+    assert look(RULE, *await decoding(gpus, 75, threads), raised=["t0"]) == ()
+    pause = [b.idle(20.0), b.gpu_now(20.1, 450.0)]
+    assert look(RULE, *await decoding(gpus, 40, threads), *pause) == ()
+    assert look(RULE, *await decoding(gpus, 40, threads), *pause, raised=["t0"]) == Collecting("a server that decodes")
 
 
 async def test_what_is_no_sign_of_it(gpus: Gpus) -> None:

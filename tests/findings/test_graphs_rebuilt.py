@@ -33,7 +33,7 @@ def test_drafts_of_many_widths() -> None:
     finding = found(RULE, SIMPLE, *cycles, *requests(100, 120))
     assert finding.severity == "info"
     assert evidence(finding) == {
-        "graphs reused": "20 of 160 forwards in 1 requests",
+        "graphs reused": "20 of 160 forwards of 1 request(s)",
         "forwards that built theirs": "88%",
         "draft widths": "3 different ones, 2 to 7",
         "cost": "not measured here",

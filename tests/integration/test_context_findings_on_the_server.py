@@ -60,7 +60,7 @@ async def test_a_context_that_is_shifted() -> None:
     async with findings_on(ServerSpec(types=(), ctx=SMALL, extra=("--context-shift",))) as (server, found):
         await run_load(server.url, LoadPlan(requests=1, tokens=SMALL + 20))
     assert set(found) == {"context_shift"}
-    assert dict(found["context_shift"].evidence)["shifts"] == "1 in 1 of the latest 1 requests"
+    assert dict(found["context_shift"].evidence)["shifts"] == "1 in 1 of the latest 1 request(s)"
     assert "n_discard = 255" in dict(found["context_shift"].evidence)["log"]
 
 

@@ -11,7 +11,7 @@ What to do: ``--spec-draft-ngl 99``, and drop ``--spec-draft-device none``; make
 
 Evidence: the flag or the log's "offloaded 0 layers" beside a target that has its layers on a device. Without them, as
 a warning: 3 or more threads of the server (half of ``--threads``, if that is more) at 50 % of a core or more while it
-decodes, all of the target's layers on a device, and that one busy for less than 60 % of the decoding time.
+decodes, all of the target's layers on a device, and that one busy for 60 % of the decoding time or less.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Rule
 from specscope.session.placement import on_device
 from specscope.session.unknowns import number_said
 
@@ -34,6 +34,9 @@ BUSY_THREADS: Final = 3
 
 BUSY_THREAD_PCT: Final = 50.0
 WAITING_PCT: Final = 60.0
+AT_WORK_PCT: Final = 70.0
+"""Above it, a raised finding is cleared."""
+
 LEAST_S: Final = 10.0
 """Decoding time before the device's use is judged."""
 
@@ -74,10 +77,11 @@ def _by_threads(case: Case) -> Seen:
     offloaded, layers = (number_said(target.log_said, NGL, field) for field in ("offloaded", "layers"))
     if not offloaded or offloaded != layers or len(target.gpus) != 1 or target.usage is None:
         return ()
-    decoding = target.gpus[0].gpu.decoding
-    if target.gpus[0].gpu.phase != "decode" or decoding.seconds < LEAST_S:
-        return ()
-    if decoding.busy_pct is None or decoding.busy_pct >= WAITING_PCT:
+    gpu, decoding = target.gpus[0].gpu, target.gpus[0].gpu.decoding
+    if gpu.phase != "decode" or decoding.seconds < LEAST_S:
+        return Collecting("a server that decodes") if case.raised else ()
+    used = decoding.busy_pct
+    if used is None or not case.holds(used, raise_at=WAITING_PCT, clear_at=AT_WORK_PCT):
         return ()
     threads = target.flags.threads if target.flags is not None else None
     busy = sum(pct >= BUSY_THREAD_PCT for _, pct in target.usage.threads)
@@ -86,7 +90,7 @@ def _by_threads(case: Case) -> Seen:
     evidence = [
         ("busy threads of the server", f"{busy} at {BUSY_THREAD_PCT:.0f}% of a core or more"),
         ("the target", f"all {layers} layers on the device"),
-        ("the device", f"busy {decoding.busy_pct:.0f}% of {decoding.seconds:.0f} s of decoding"),
+        ("the device", f"busy {used:.0f}% of {decoding.seconds:.0f} s of decoding"),
     ]
     return (_found(case, evidence, seems=True),)
 

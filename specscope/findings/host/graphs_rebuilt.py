@@ -54,7 +54,7 @@ def look(case: Case) -> Seen:
     if not case.holds(graphs.share, raise_at=RARELY, clear_at=MORE):
         return ()
     evidence = [
-        ("graphs reused", f"{graphs.reused:,} of {graphs.forwards:,} forwards in {graphs.requests} requests"),
+        ("graphs reused", f"{graphs.reused:,} of {graphs.forwards:,} forwards of {graphs.requests} request(s)"),
         ("forwards that built theirs", f"{1 - graphs.share:.0%}"),
     ]
     widths = sorted({width for width, _, _ in target.totals.joint if width > 0})

@@ -34,7 +34,7 @@ def look(case: Case) -> Seen:
     if not shifted:
         return ()
     shifts, said = sum(request.room.shifts for request in shifted), target.log_said.get("context_shift", {})
-    evidence = [("shifts", f"{shifts} in {len(shifted)} of the latest {len(latest(target))} requests")]
+    evidence = [("shifts", f"{shifts} in {len(shifted)} of the latest {len(latest(target))} request(s)")]
     if "n_discard" in said and "n_keep" in said:
         evidence.append(("log", f"n_keep = {said['n_keep']}, n_discard = {said['n_discard']} (the latest)"))
     each = slot_context(target)
