@@ -124,7 +124,7 @@ def _summed(book: CycleBook) -> Totals | None:
         drafted=drafted,
         accepted=accepted,
         generated=generated,
-        tau=generated / steps if steps else None,
+        tau=generated / steps if steps and generated else None,
         acceptance=accepted / drafted if drafted else None,
     )
 
