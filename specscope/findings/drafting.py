@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.findings.dialect import flag_of
 from specscope.findings.rule import Collecting
 from specscope.flags.rewrite import DRAFT_WIDTH, WIDTH_FLAGS
-from specscope.flags.spelling import RENAMED, old_name
 from specscope.session.economics.acceptance import LEAST_CYCLES
 from specscope.session.economics.method_book import TABLE
 from specscope.session.economics.state import Economics
 from specscope.session.economics.words import HOW
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Case, Seen
+    from specscope.findings.rule import Case, Rule, Seen
     from specscope.session.economics.state import PlainTime, Span, WidthPoint
     from specscope.session.state import Target
 
@@ -25,6 +25,14 @@ _MODELS: Final = frozenset({"block", "token"})
 
 NOT_SAID: Final = ("--spec-type", "-md")
 """What switches speculation on, where the command line was not seen."""
+
+
+GAINS_PCT: Final = 3.0
+"""At least, at 95 %, for another width to be advised: repeated runs of one server differ by 4 %, so that less could not
+be confirmed."""
+
+NO_LOSS_PCT: Final = 0.0
+"""While the interval is above it, the other width is still no worse."""
 
 
 def judged(target: Target) -> Economics | Seen:
@@ -108,21 +116,30 @@ def slower(case: Case) -> Economics | Seen:
     return economics
 
 
+def better_width(rule: Rule, case: Case, economics: Economics, of_up_to: str) -> Seen:
+    """What a rule says of the best width where it surely gives more than today's; ``of_up_to`` begins the summary."""
+    today, best, gain = economics.n_max, economics.best_n_max, economics.gain_pct
+    if today is None or best is None or gain is None:
+        return ()
+    if not case.holds(gain.low, raise_at=GAINS_PCT, clear_at=NO_LOSS_PCT):
+        return ()
+    found = rule.found(
+        case,
+        f"{of_up_to} {best} tokens give {gain.value:.0f} % more tok/s than drafts of {today}",
+        (
+            ("gain", f"{ranged(gain, 0)} %"),
+            ("today", width_words(economics, today)),
+            ("best", width_words(economics, best)),
+            ("rests on", economics.basis),
+        ),
+        f"set {set_width(case.target, best)}",
+        link=SPECULATION,
+        cost_ms=gained_ms(economics),
+    )
+    return (found,)
+
+
 # --- flags --------------------------------------------------------------------------------------------------------
-
-
-def is_old(target: Target) -> bool:
-    """Whether the server is from before the flags of drafting were renamed."""
-    build = target.provenance.build
-    if build is not None:
-        return build < RENAMED
-    ik = target.props is not None and target.props.kind == "ik_llama.cpp"
-    return ik or (target.server == "ready" and target.flags is not None and bool(target.flags.removed))
-
-
-def flag(target: Target, name: str) -> str:
-    """A flag as this server knows it."""
-    return old_name(name) if is_old(target) else name
 
 
 def set_width(target: Target, width: int) -> str:
@@ -131,7 +148,7 @@ def set_width(target: Target, width: int) -> str:
     names = [DRAFT_WIDTH if name.startswith("draft-") else WIDTH_FLAGS.get(name, "") for name in types]
     alone = has_tables(target) and tells_drafter(target)
     wanted = [name for name in names if name and (not alone or name == DRAFT_WIDTH)] or [DRAFT_WIDTH]
-    return " and ".join(f"{name} {width}" for name in dict.fromkeys(flag(target, name) for name in wanted))
+    return " and ".join(f"{name} {width}" for name in dict.fromkeys(flag_of(target, name) for name in wanted))
 
 
 def switches(target: Target) -> str:

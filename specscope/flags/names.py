@@ -25,5 +25,12 @@ def is_refused(name: str) -> bool:
 
 
 def name_before(flag: str) -> str:
-    """What a flag was called before it was renamed; itself where it was not."""
+    """What a flag was called before it was renamed; itself where it was not.
+
+    Sizes of n-gram tables were the same for all tables.
+    """
+    for what in ("-size-", "-min-hits"):
+        kind, found, rest = flag.partition(what)
+        if found and kind.startswith("--spec-ngram-"):
+            return f"--spec-ngram{found}{rest}"
     return table.OLD_NAMES.get(flag, flag)

@@ -212,4 +212,7 @@ OLD_NAMES = {
     "--spec-draft-device": "--device-draft",
     "--spec-draft-type-k": "--cache-type-k-draft",
     "--spec-draft-type-v": "--cache-type-v-draft",
+    "--spec-ngram-mod-n-max": "--draft-max",
+    "--spec-ngram-mod-n-min": "--draft-min",
+    "--spec-ngram-mod-n-match": "--spec-ngram-size-n",
 }

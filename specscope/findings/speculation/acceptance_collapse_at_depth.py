@@ -19,7 +19,8 @@ from __future__ import annotations
 from statistics import median
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import flag, has_drafter, has_tables
+from specscope.findings.dialect import flag_of
+from specscope.findings.drafting import has_drafter, has_tables
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ def _accepted(row: DepthRow) -> float:
 def _found(case: Case, row: DepthRow, usual: float) -> Finding:
     drafter = case.target.models.get("drafter")
     trained = f"{drafter.n_ctx_train:,} tokens" if drafter is not None and drafter.n_ctx_train else "not known"
-    here, below = _accepted(row), flag(case.target, "--ctx-size")
+    here, below = _accepted(row), flag_of(case.target, "--ctx-size")
     return RULE.found(
         case,
         f"beyond {row.tokens:,} tokens of context {here:.1f} drafted tokens a step are accepted, {usual:.1f} before",

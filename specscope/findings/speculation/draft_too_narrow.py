@@ -19,26 +19,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import (
-    SPECULATION,
-    gained_ms,
-    judged,
-    loses,
-    ranged,
-    set_width,
-    width_words,
-)
+from specscope.findings.drafting import SPECULATION, better_width, judged, loses, set_width, width_words
 from specscope.findings.rule import Rule
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
-
-GAINS_PCT: Final = 3.0
-"""At least, at 95 %: repeated runs of one server differ by 4 %, so that less could not be confirmed."""
-
-NO_LOSS_PCT: Final = 0.0
-"""While the interval is above it, the wider width is still no worse."""
 
 FULL: Final = 0.5
 """Share of full drafts accepted to their end."""
@@ -51,28 +37,11 @@ def look(case: Case) -> Seen:
     economics = judged(case.target)
     if not isinstance(economics, Economics):
         return economics
-    today, best, gain = economics.n_max, economics.best_n_max, economics.gain_pct
-    if today is None:
+    if economics.n_max is None:
         return ()
-    if best is None or gain is None or best <= today:
-        return _may_gain(case, economics, today)
-    if not case.holds(gain.low, raise_at=GAINS_PCT, clear_at=NO_LOSS_PCT):
-        return ()
-    return (
-        RULE.found(
-            case,
-            f"drafts of up to {best} tokens give {gain.value:.0f} % more tok/s than drafts of {today}",
-            (
-                ("gain", f"{ranged(gain, 0)} %"),
-                ("today", width_words(economics, today)),
-                ("best", width_words(economics, best)),
-                ("rests on", economics.basis),
-            ),
-            f"set {set_width(case.target, best)}",
-            link=SPECULATION,
-            cost_ms=gained_ms(economics),
-        ),
-    )
+    if economics.gain_pct is None or (economics.best_n_max or 0) <= economics.n_max:
+        return _may_gain(case, economics, economics.n_max)
+    return better_width(RULE, case, economics, "drafts of up to")
 
 
 def _may_gain(case: Case, economics: Economics, today: int) -> Seen:

@@ -16,20 +16,14 @@ than its tokens would take at the best width.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from specscope.findings.drafting import SPECULATION, gained_ms, judged, ranged, set_width, width_words
+from specscope.findings.drafting import better_width, judged
 from specscope.findings.rule import Rule
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
-
-GAINS_PCT: Final = 3.0
-"""At least, at 95 %: repeated runs of one server differ by 4 %, so that less could not be confirmed."""
-
-NO_LOSS_PCT: Final = 0.0
-"""While the interval is above it, the narrower width is still no worse."""
 
 
 def look(case: Case) -> Seen:
@@ -37,26 +31,9 @@ def look(case: Case) -> Seen:
     economics = judged(case.target)
     if not isinstance(economics, Economics):
         return economics
-    today, best, gain = economics.n_max, economics.best_n_max, economics.gain_pct
-    if today is None or best is None or gain is None or not 0 < best < today:
+    if not 0 < (economics.best_n_max or 0) < (economics.n_max or 0):
         return ()
-    if not case.holds(gain.low, raise_at=GAINS_PCT, clear_at=NO_LOSS_PCT):
-        return ()
-    return (
-        RULE.found(
-            case,
-            f"drafts of at most {best} tokens give {gain.value:.0f} % more tok/s than drafts of {today}",
-            (
-                ("gain", f"{ranged(gain, 0)} %"),
-                ("today", width_words(economics, today)),
-                ("best", width_words(economics, best)),
-                ("rests on", economics.basis),
-            ),
-            f"set {set_width(case.target, best)}",
-            link=SPECULATION,
-            cost_ms=gained_ms(economics),
-        ),
-    )
+    return better_width(RULE, case, economics, "drafts of at most")
 
 
 RULE = Rule("SPC116", "draft_too_wide", "warning", look)

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, at_width, flag, has_tables, is_synthetic, tells_drafter
+from specscope.findings.dialect import flag_of
+from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, tells_drafter
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.batches import wilson
 from specscope.session.economics.state import Span
@@ -63,8 +64,8 @@ def look(case: Case) -> Seen:
                 ("drafter", _named(target.models.get("drafter"))),
                 *_temperature(target),
             ),
-            f"use the drafter made for this model ({flag(target, '--spec-draft-model')}), with its chat template and "
-            "thinking mode; compare at temperature 0",
+            f"use the drafter made for this model ({flag_of(target, '--spec-draft-model')}), with its chat "
+            "template and thinking mode; compare at temperature 0",
             link=SPECULATION,
         ),
     )

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import against_plain, flag, judged, plain_words, set_width
+from specscope.findings.dialect import flag_of
+from specscope.findings.drafting import against_plain, judged, plain_words, set_width
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.state import Economics
 
@@ -116,7 +117,7 @@ def _unmeasured(case: Case) -> Finding:
 
 
 def _advice(target: Target) -> str:
-    p_min = flag(target, "--spec-draft-p-min")
+    p_min = flag_of(target, "--spec-draft-p-min")
     return (
         f"draft only what is sure ({p_min} 0.75, or {set_width(target, 1)}), keep more experts on the device "
         "(--n-cpu-moe), and compare with speculation off"

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, flag, has_drafter
+from specscope.findings.dialect import flag_of
+from specscope.findings.drafting import SPECULATION, has_drafter
 from specscope.findings.methods import displaced_ms, lost_pct, method_words
 from specscope.findings.rule import Collecting, Rule
 from specscope.flags.rewrite import WIDTH_FLAGS
@@ -86,7 +87,7 @@ def _found(case: Case, row: MethodRow, drafter: MethodRow) -> Finding:
 
 def _advice(target: Target, row: MethodRow) -> str:
     narrower = WIDTH_FLAGS.get(row.name)
-    less = f", or let it draft less ({flag(target, narrower)} {NARROW})" if narrower is not None else ""
+    less = f", or let it draft less ({flag_of(target, narrower)} {NARROW})" if narrower is not None else ""
     return f"take {row.name} out of --spec-type{less}"
 
 

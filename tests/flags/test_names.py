@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from specscope.flags import name_before
 from specscope.flags.parse import NAMES, REMOVED
-from specscope.flags.spelling import old_name
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from specscope.flags.spelling import old_name
         ("--spec-draft-n-max", "--draft-max"),
         ("--spec-draft-n-min", "--draft-min"),
         ("--spec-draft-p-min", "--draft-p-min"),
-        ("--spec-draft-model", "-md"),
+        ("--spec-draft-model", "--model-draft"),
         ("--spec-ngram-mod-n-max", "--draft-max"),
         ("--spec-ngram-mod-n-match", "--spec-ngram-size-n"),
         ("--spec-ngram-map-k4v-size-m", "--spec-ngram-size-m"),
@@ -25,10 +25,10 @@ from specscope.flags.spelling import old_name
     ],
 )
 def test_what_a_flag_was_called(flag: str, old: str) -> None:
-    assert old_name(flag) == old
+    assert name_before(flag) == old
 
 
 def test_an_old_name_is_one_that_builds_have_or_had() -> None:
-    renamed = {name: old_name(name) for name in NAMES if name.startswith("--spec-") and old_name(name) != name}
+    renamed = {name: name_before(name) for name in NAMES if name.startswith("--spec-") and name_before(name) != name}
     assert len(renamed) > 15
     assert set(renamed.values()) <= REMOVED | set(NAMES)
