@@ -19,7 +19,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.dialect import flag_of
 from specscope.findings.drafting import against_plain, lost_ms, set_width, slower, switches
 from specscope.findings.rule import Rule
 from specscope.session.economics.state import Economics
@@ -53,7 +52,7 @@ def look(case: Case) -> Seen:
                 ("rows of a forward", f"{slots * (width + 1)} ({slots} x {width + 1})"),
                 *against_plain(economics),
             ),
-            f"try {narrower}fewer slots ({flag_of(target, '--parallel')}), or at this load run without {switches(target)}",
+            f"try {narrower}fewer slots (--parallel), or at this load run without {switches(target)}",
             link=LINK,
             cost_ms=lost_ms(economics),
         ),
