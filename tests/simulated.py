@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope import events as ev
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 STEP_S = 0.02
 """Time of a step."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 LATEST: Final = 20
 """Requests that are looked at: what happened before them is over."""

@@ -27,7 +27,9 @@ from specscope.reports.stacks import stacks_json
 if TYPE_CHECKING:
     from specscope.events import ModelRead
     from specscope.findings.diagnosis import Diagnosis
-    from specscope.session.state import Referee, RequestRow, Session, SourceView, Target
+    from specscope.session.referee_state import Referee
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Session, SourceView, Target
 
 SCHEMA_VERSION: Final = 1
 

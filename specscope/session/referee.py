@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.state import Referee, RefereeCount, SinceStart
+from specscope.session.referee_state import Referee, RefereeCount, SinceStart
 
 if TYPE_CHECKING:
     from specscope.events import CountersRead, RequestLogged

@@ -9,8 +9,8 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.asked import UNSEEN
+from specscope.session.request_state import RequestRow
 from specscope.session.room import UNKNOWN
-from specscope.session.state import RequestRow
 from specscope.session.tally import Tally
 
 if TYPE_CHECKING:

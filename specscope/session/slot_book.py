@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.events.server import ANSWER_MS
 from specscope.session.asked import asked_of
-from specscope.session.state import Slot
+from specscope.session.request_state import Slot
 
 if TYPE_CHECKING:
     from specscope.events import Json, RequestLogged, SlotChanged, SlotStepped

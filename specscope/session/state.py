@@ -6,16 +6,15 @@ Numbers travel with how they are known (:data:`Evidence`), so that a screen can 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import msgspec
 
-from specscope.session.asked import UNSEEN
 from specscope.session.economics.state import Economics
 from specscope.session.gpu_state import Machine
 from specscope.session.memory.map_state import Memory
 from specscope.session.provenance.state import Provenance
-from specscope.session.room import UNKNOWN
+from specscope.session.referee_state import Referee
 from specscope.session.turn_state import BackendPath
 
 if TYPE_CHECKING:
@@ -31,13 +30,12 @@ if TYPE_CHECKING:
         Tier,
     )
     from specscope.flags import ServerFlags
-    from specscope.session.asked import Asked
     from specscope.session.depth import DepthRow
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Prefill, Regime
     from specscope.session.gpu_state import Energy, GpuUse
     from specscope.session.graphs import GraphReuse
-    from specscope.session.room import Room
+    from specscope.session.request_state import Heard, RequestRow, Slot
     from specscope.session.tally import PositionRate
     from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
 
@@ -130,112 +128,6 @@ class Totals:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
-class RefereeCount:
-    """The server's own increase of cycles, drafted and accepted tokens, beside what was captured of the same."""
-
-    cycles: int
-    drafted: int
-    accepted: int
-    captured_cycles: int
-    captured_drafted: int | None
-    captured_accepted: int
-
-    @property
-    def agrees(self) -> bool:
-        """Whether cycles and accepted tokens are equal, and drafted tokens where their widths were seen."""
-        drafted_equal = self.captured_drafted is None or self.captured_drafted == self.drafted
-        return (self.captured_cycles, self.captured_accepted) == (self.cycles, self.accepted) and drafted_equal
-
-
-@dataclass(frozen=True, slots=True)
-class SinceStart:
-    """The server's own totals when they were last read: since its process started, watched or not."""
-
-    generated: int | None = None
-    drafts: int | None = None
-    drafted: int | None = None
-    accepted: int | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Referee:
-    """What the server's own counts say about the captured cycles.
-
-    Attributes:
-        since_start: the counts themselves; None before the first read.
-        count: the counters' increase over requests wholly inside the window; None before the second idle read.
-        requests_checked, requests_parted: finished requests compared with the totals the log printed for them.
-        missed: facts that sources know they did not see since the counts last agreed.
-        waiting: why there is no count yet, in words; empty when there is one.
-    """
-
-    count: RefereeCount | None = None
-    requests_checked: int = 0
-    requests_parted: int = 0
-    missed: int = 0
-    waiting: str = ""
-    since_start: SinceStart | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class Slot:
-    """One slot as /slots shows it. ``fill_tokens`` are resident tokens (prompt and generated)."""
-
-    id: int
-    busy: bool | None = None
-    task: int | None = None
-    n_ctx: int | None = None
-    fill_tokens: int | None = None
-    fill_max_tokens: int | None = None
-    decoded: int | None = None
-    prefill_tokens: int | None = None
-    speculative: bool | None = None
-    params: dict[str, Json] | None = None
-    tally_cycles: int = 0
-    tally_steps: int = 0
-    tau: float | None = None
-
-
-@dataclass(frozen=True, eq=False, slots=True)
-class RequestRow:
-    """One request. ``tok_s`` is (generated - 1) / decode time, as the server computes it; ``tau`` counts its steps.
-
-    ``stop``: ``limit``, ``eos``, ``word``, ``cancelled``, ``finished`` (ended, reason not seen), ``lost`` (the
-    server went away), or None while it runs. ``whole``: seen from its beginning.
-    ``agrees``: the per-cycle lines equal the server's totals for this request; None when it printed none.
-    ``room``: how its prompt and answer fit the context of its slot.
-    """
-
-    slot: int
-    task: int | None
-    label: str | None
-    started_at: float
-    ended_at: float | None
-    whole: bool
-    prompt_tokens: int | None = None
-    cached_tokens: int | None = None
-    generated: int | None = None
-    ttft_ms: float | None = None
-    tok_s: float | None = None
-    cycles: int | None = None
-    drafted: int | None = None
-    accepted: int | None = None
-    tau: float | None = None
-    stop: str | None = None
-    agrees: bool | None = None
-    seen_by: CycleSource | None = None
-    asked: Asked = UNSEEN
-    room: Room = UNKNOWN
-
-
-class Heard(NamedTuple):
-    """How often a line with a meaning was read in the log, and when last."""
-
-    times: int
-    at: float
-
-
-@dataclass(frozen=True, eq=False, slots=True)
 class SourceView:
     """A source and how it fares."""
 
@@ -313,7 +205,7 @@ class Target:
     evidence: Evidence = "unknown"
     rates: Rates = Rates()
     totals: Totals = Totals()
-    referee: Referee = Referee()
+    referee: Referee = field(default_factory=Referee)
     poll: PollView = PollView()
     cycles: tuple[Cycle, ...] = ()
     by_method: tuple[MethodRow, ...] = ()

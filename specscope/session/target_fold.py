@@ -18,8 +18,9 @@ from specscope.session.memory.buffers import BufferBook
 from specscope.session.provenance.derive import ProvenanceDeriver
 from specscope.session.provenance.request_sets import RequestSets
 from specscope.session.referee import RefereeBook
+from specscope.session.request_state import Heard
 from specscope.session.slot_book import SlotBook
-from specscope.session.state import Heard, SourceView
+from specscope.session.state import SourceView
 from specscope.session.stream_book import StreamBook
 from specscope.session.trace_book import TraceBook
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 from specscope.views.figures import decimal, percent, whole
 
 if TYPE_CHECKING:
-    from specscope.session.state import Referee, RefereeCount, Target
+    from specscope.session.referee_state import Referee, RefereeCount
+    from specscope.session.state import Target
 
 
 def referee_sentence(target: Target, *, speculating: bool | None) -> tuple[str, bool]:

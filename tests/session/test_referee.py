@@ -6,7 +6,7 @@ import builders as b
 import pytest
 from simulated import Load, Work
 
-from specscope.session.state import SinceStart
+from specscope.session.referee_state import SinceStart
 
 TRACED = [b.found(), b.attached("slots", "totals"), b.attached("log", "cycles")]
 WORK = Work(0, 1, 1.0, ((15, 5), (15, 0), (15, 15), (3, 1)))

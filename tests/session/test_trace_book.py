@@ -15,7 +15,8 @@ from specscope.session.request import LATE_S
 if TYPE_CHECKING:
     from simulated import Load
 
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 TRACED = [b.found(), b.attached("slots", "totals"), b.attached("trace", "trace"), b.tracing(functions=["begin"])]
 WORK = Work(0, 7, 1.0, ((15, 5), (15, 0), (15, 15), (3, 1)))

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from specscope.session.state import PollView, Referee, RefereeCount, Slot, Target, Totals
+from specscope.session.referee_state import Referee, RefereeCount
+from specscope.session.request_state import Slot
+from specscope.session.state import PollView, Target, Totals
 from specscope.views.referee_words import referee_sentence
 
 AGREES = RefereeCount(521, 7815, 2900, 521, 7815, 2900)

@@ -10,7 +10,8 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from specscope.session.state import Cycle, Slot, Target
+from specscope.session.request_state import Slot
+from specscope.session.state import Cycle, Target
 from specscope.views import figures
 from specscope.views.cycle_filter import FilterError, parse_filter
 from specscope.views.frame import Activity, activity_of

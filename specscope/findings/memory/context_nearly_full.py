@@ -23,7 +23,7 @@ from specscope.findings.rule import Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
-    from specscope.session.state import RequestRow, Slot
+    from specscope.session.request_state import RequestRow, Slot
 
 NEARLY: Final = 0.95
 NOT_SO: Final = 0.9

@@ -24,7 +24,8 @@ from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/21831"
 

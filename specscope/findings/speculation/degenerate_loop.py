@@ -23,7 +23,7 @@ from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
-    from specscope.session.state import RequestRow
+    from specscope.session.request_state import RequestRow
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/26100"
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from specscope.findings.rule import Case, Seen
-    from specscope.session.state import RequestRow
+    from specscope.session.request_state import RequestRow
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/blob/master/docs/function-calling.md"
 

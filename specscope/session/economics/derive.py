@@ -38,7 +38,8 @@ if TYPE_CHECKING:
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.methods import Known
     from specscope.session.economics.state import CostPoint, DepthGain, PlainPoint, Prefill, RecordedRun, Regime
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
     from specscope.session.target_fold import TargetFold
 
 

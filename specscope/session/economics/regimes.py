@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from specscope.session.economics.state import RegimeHow
     from specscope.session.request import Request
-    from specscope.session.state import RequestRow
+    from specscope.session.request_state import RequestRow
 
 LEAST_STEPS: Final = 5
 """Steps before a request's tau is compared. A good drafter takes no more for an answer of 40 tokens; with 4, one kind

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from specscope.events import ModelRead
     from specscope.flags import Value
-    from specscope.session.state import RequestRow, Target
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 Figure: TypeAlias = Literal["tau", "acceptance", "tok_s", "step_ms"]
 

@@ -14,7 +14,8 @@ from specscope.session.provenance.state import Provenance
 
 if TYPE_CHECKING:
     from specscope.session.provenance.state import RequestDrift
-    from specscope.session.state import Config, RequestRow
+    from specscope.session.request_state import RequestRow
+    from specscope.session.state import Config
     from specscope.session.target_fold import TargetFold
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from specscope.events import Json, SlotChanged
     from specscope.flags import Value
-    from specscope.session.state import RequestRow
+    from specscope.session.request_state import RequestRow
 
 _ALIKE: Final = tuple(sorted(ALIKE))
 

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from rich.style import Style
     from textual.strip import Strip
 
-    from specscope.session.state import Slot, Target
+    from specscope.session.request_state import Slot
+    from specscope.session.state import Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
     from specscope.views.widgets.line import Line
