@@ -22,9 +22,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
+from specscope.findings.recorded import recorded
 from specscope.findings.rule import Rule
 from specscope.session.backend_path import DRAFT_ON_HOST
-from specscope.session.provenance.against import compare
+from specscope.session.provenance.against import configured_otherwise, moved
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -79,20 +80,19 @@ def _told(target: Target) -> list[tuple[str, str]]:
 
 def _beside(case: Case) -> tuple[float | None, str]:
     """What a step takes more than in the recording of the same server with the other path, and in words."""
-    before = case.against.targets[0] if case.against is not None and case.against.targets else None
+    before = recorded(case)
     if before is None or before.backend_path.draft != "device":
         return None, ""
-    told = compare(case.target, before)
-    others = [d.what for d in (*told.identity, *told.settings, *told.flags) if d.what != SETTING]
-    moved = next((m for m in told.figures if m.figure == "step_ms" and not m.label), None)
+    step = next((m for m in moved(case.target, before, "step_ms") if not m.label), None)
+    if step is None:
+        return None, ""
+    others = [d.what for d in configured_otherwise(case.target, before) if d.what != SETTING]
     if others:
         return None, f"{NOT_MEASURED}: the recording differs in {others[0]} as well"
-    if moved is None:
-        return None, ""
-    steps = f"{moved.now:.2f} ms a step, {moved.before:.2f} in the recording that selects on the device"
-    if not moved.beyond:
+    steps = f"{step.now:.2f} ms a step, {step.before:.2f} in the recording that selects on the device"
+    if not step.beyond:
         return None, f"none beyond noise: {steps}"
-    return moved.now - moved.before, steps
+    return step.now - step.before, steps
 
 
 def _parts(target: Target) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.recorded import recorded
 from specscope.findings.rule import Collecting, Rule
-from specscope.session.provenance.against import acceptance_moved, configured_otherwise
+from specscope.session.provenance.against import configured_otherwise, moved
 from specscope.session.provenance.values import written
 
 if TYPE_CHECKING:
@@ -47,10 +47,10 @@ def look(case: Case) -> Seen:
     target, before = case.target, recorded(case)
     if before is None or not target.totals.cycles or not before.totals.cycles or not _drafts_alike(target, before):
         return ()
-    moved = acceptance_moved(target, before)
-    if not moved:
+    figures = moved(target, before, "acceptance")
+    if not figures:
         return Collecting(LEAST)
-    return tuple(_told(case, before, m) for m in moved if _fell(case, m))
+    return tuple(_told(case, before, figure) for figure in figures if _fell(case, figure))
 
 
 def _drafts_alike(now: Target, before: Target) -> bool:
@@ -59,29 +59,29 @@ def _drafts_alike(now: Target, before: Target) -> bool:
     return now.config.types == before.config.types and widths[0] == widths[1]
 
 
-def _fell(case: Case, moved: Moved) -> bool:
-    part = moved.label
-    return (moved.beyond or case.subject(part) in case.raised) and case.holds(
-        moved.change, raise_at=FELL, clear_at=NEARLY, part=part
+def _fell(case: Case, figure: Moved) -> bool:
+    part = figure.label
+    return (figure.beyond or case.subject(part) in case.raised) and case.holds(
+        figure.change, raise_at=FELL, clear_at=NEARLY, part=part
     )
 
 
-def _told(case: Case, before: Target, moved: Moved) -> Finding:
+def _told(case: Case, before: Target, figure: Moved) -> Finding:
     differs = configured_otherwise(case.target, before)
     named = [f"{d.what} {written(d.before)} -> {written(d.now)}" for d in differs[:MOST]]
     more = f" and {len(differs) - MOST} more" if len(differs) > MOST else ""
     what = "; ".join(named) + more if named else "nothing that is seen: not the configuration"
-    of = f" of {moved.label}" if moved.label else ""
+    of = f" of {figure.label}" if figure.label else ""
     return RULE.found(
         case,
-        f"acceptance{of} fell from {moved.before:.0%} to {moved.now:.0%} against the recorded run",
+        f"acceptance{of} fell from {figure.before:.0%} to {figure.now:.0%} against the recorded run",
         (
-            ("recorded", f"{moved.before:.1%}"),
-            ("now", f"{moved.now:.1%} ({100 * moved.change:+.0f} %, standard error {moved.error:.1%})"),
+            ("recorded", f"{figure.before:.1%}"),
+            ("now", f"{figure.now:.1%} ({100 * figure.change:+.0f} %, standard error {figure.error:.1%})"),
             ("what differs", what),
         ),
         "go back to what differs, or if nothing does compare the drafter's KV type (--spec-draft-type-k) and the text",
-        part=moved.label,
+        part=figure.label,
         link=LINK,
     )
 

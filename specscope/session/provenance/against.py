@@ -106,9 +106,9 @@ def compare(now: Target, before: Target) -> Against:
     return Against(_identity(now, before), settings_moved(now, before), _flags(now, before), figures, too_few)
 
 
-def acceptance_moved(now: Target, before: Target) -> tuple[Moved, ...]:
-    """Acceptance of the latest requests in both runs, of each kind of work; nothing where there are too few."""
-    return _figures(now, before, ("acceptance",), latest=LATEST)[0]
+def moved(now: Target, before: Target, figure: Figure) -> tuple[Moved, ...]:
+    """A figure of the latest requests in both runs, of each kind of work; nothing where there are too few."""
+    return _figures(now, before, (figure,), latest=LATEST)[0]
 
 
 def configured_otherwise(now: Target, before: Target) -> tuple[Difference, ...]:
