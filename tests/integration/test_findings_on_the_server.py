@@ -30,6 +30,11 @@ async def test_a_healthy_server_has_no_findings() -> None:
     assert await _found(ServerSpec(n_max=7)) == {}
 
 
+async def test_a_pair_on_which_drafting_pays_is_only_told_that_its_acceptance_is_not_real() -> None:
+    spec = ServerSpec(size="paying", n_max=7, rates=LAB_RATES, threads=1)
+    assert set(await _found(spec, plan=LoadPlan(requests=2, tokens=250))) == {"synthetic_acceptance"}
+
+
 async def test_a_server_that_just_started_and_idles_has_no_findings() -> None:
     async with LabServer(ServerSpec(n_max=7)) as server, watch(server) as pump:
         assert target(pump).server == "ready"
