@@ -1,7 +1,7 @@
 """Does a healthy server under load for two minutes raise a warning? It must not.
 
 ``python scripts/long/healthy.py [--seconds N] [--trace auto]`` drives two servers of the lab, lets the rules look once
-a second, and prints whatever was raised at any time, from when to when. One does not draft; the other is a pair on which
+a second, and prints whatever was raised at any time, from when to when. One does not draft; the other is one on which
 drafting pays, at its best width. Its drafts are accepted by chance, as no pair of random weights has a drafter that
 predicts its target, and it is told so: that one finding is right. CI runs a request of it. Results:
 ``results/healthy.md``.
