@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.server
 
+BESIDES = {"drafter_mismatch", "sampler_drift"}
+"""What is right of any pair of random weights, and of requests that differ where both were seen."""
+
 SMALL = 512
 """A context that runs full within a second."""
 
@@ -47,8 +50,9 @@ async def test_an_answer_that_fills_the_context_behind_a_coarse_drafter() -> Non
     async with findings_on(coarse) as (server, found):
         await ask(server, "ba be", 8, grammar='root ::= "ba" " " "be"*')
         await run_load(server.url, LoadPlan(requests=1, tokens=2 * SMALL))
-    assert set(found) == {"context_nearly_full", "draft_kv_too_coarse", "backend_sampling_disabled"}
-    full, kv, sampling = (dict(found[name].evidence) for name in sorted(found, key=lambda n: found[n].code))
+    names = ("context_nearly_full", "draft_kv_too_coarse", "backend_sampling_disabled")
+    assert set(found) - BESIDES == set(names)
+    full, kv, sampling = (dict(found[name].evidence) for name in names)
     assert found["context_nearly_full"].severity == "warning"
     assert full["filled"].startswith("511 of 512")
     assert full["the latest answer"].startswith("cut off by it after")
@@ -81,6 +85,6 @@ async def test_drafts_of_changing_width_rebuild_the_graph() -> None:
     changing = ServerSpec(types=("draft-simple",), n_max=15, extra=("--spec-draft-p-min", "0.3"))
     async with findings_on(changing) as (server, found):
         await run_load(server.url, LoadPlan(requests=3, tokens=150))
-    assert set(found) == {"graphs_rebuilt"}
+    assert set(found) - BESIDES == {"graphs_rebuilt"}
     assert "different ones" in dict(found["graphs_rebuilt"].evidence)["draft widths"]
     assert "--spec-draft-p-min 0" in found["graphs_rebuilt"].advice
