@@ -15,20 +15,32 @@ for folder in (HERE, HERE / "truth"):
 import nvml_standin  # noqa: E402  it lies in a folder that is on the path from here on
 
 CLOSE_TIMING = ("test_polling", "test_gpus_on_the_server", "test_economics_on_the_server")
-"""Tests that see less on a machine whose cores are all busy: a worker has them last, when the other is nearly done."""
+"""Tests that see less on a machine whose cores are all busy: they are last, when nothing else runs any more."""
+
+GROUPS = ("probes", "servers", "", "close timing")
+"""What one worker has at a time, in the order in which it begins. The many tests without a group fill up the rest."""
 
 
+@pytest.hookimpl(tryfirst=True)  # xdist reads the groups in the same hook
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with probes run in one worker, all others in another.
+    """Tests with probes run in one worker, those with servers in one, and both are begun before all others.
 
     A probe is armed for a file, so that it is hit by every server that has loaded it: two traces at once would slow
     each other down beyond what the tests allow for. Discovery looks at all processes of the machine, so that two tests
     which start servers for it would find each other's.
     """
     for item in items:
-        alone = item.path.stem in CLOSE_TIMING or item.get_closest_marker("trace")
-        item.add_marker(pytest.mark.xdist_group("probes" if alone else "others"))
-    items.sort(key=lambda item: item.path.stem in CLOSE_TIMING)
+        if _group(item):
+            item.add_marker(pytest.mark.xdist_group(_group(item)))
+    items.sort(key=lambda item: GROUPS.index(_group(item)))
+
+
+def _group(item: pytest.Item) -> str:
+    if item.path.stem in CLOSE_TIMING:
+        return "close timing"
+    if item.get_closest_marker("trace"):
+        return "probes"
+    return "servers" if item.get_closest_marker("server") or "discovery" in item.path.stem else ""
 
 
 @pytest.fixture(autouse=True)
