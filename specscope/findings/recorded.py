@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case
-    from specscope.session.state import Target
+    from specscope.session.state import Session, Target
 
 
 def recorded(case: Case) -> Target | None:
+    """The recorded server that a case is compared with; None without one."""
+    return None if case.against is None else recorded_of(case.target, case.against)
+
+
+def recorded_of(target: Target, against: Session) -> Target | None:
     """The recorded server to compare with: the only one, else the only one with this model; None without one."""
-    if case.against is None:
-        return None
-    targets = case.against.targets
+    targets = against.targets
     if len(targets) != 1:
-        name = _model(case.target)
+        name = _model(target)
         targets = tuple(target for target in targets if name is not None and _model(target) == name)
     return targets[0] if len(targets) == 1 else None
 

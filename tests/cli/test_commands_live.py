@@ -110,9 +110,26 @@ def test_check_of_a_recording(tmp_path: Path, config: str, capsys: pytest.Captur
 def test_check_against_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path, before = (str(make_recording(tmp_path / name)) for name in ("now.jsonl.gz", "before.jsonl.gz"))
     assert main(["check", path, "--json", "--against", before]) == 0
-    assert json_of(capsys.readouterr().out)["against"] == before
+    said = json_of(capsys.readouterr().out)
+    assert said["against"] == before
+    (drift,) = said["drift"]
+    assert drift["target"] == "t0"
+    assert drift["found"]["identity"] == drift["found"]["settings"] == drift["found"]["flags"] == []
     with FakeServer(Llama().routes()) as server:
         assert main(["check", server.url, *SHORT, "--against", before]) == 0
+
+
+def test_check_tells_what_is_not_as_in_the_recorded_run(capsys: pytest.CaptureFixture[str]) -> None:
+    now, before = (f"tests/recordings/{name}.jsonl.gz" for name in ("h200_host_argmax", "h200_dflash"))
+    assert main(["check", now, "--against", before]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert "t0 against the recorded run:" in lines
+    (path,) = [line for line in lines if "spec_draft_backend_sampling" in line and "then" in line]
+    assert path.strip() == "spec_draft_backend_sampling: on then, off now"
+    assert main(["check", now, "--against", before, "--markdown"]) == 1
+    assert "- spec_draft_backend_sampling: on then, off now" in capsys.readouterr().out.splitlines()
+    assert main(["check", now]) == 1
+    assert "against" not in capsys.readouterr().out
 
 
 def test_snapshot_and_stream_of_a_recording(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
