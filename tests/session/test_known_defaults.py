@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
-from enum import Enum
+import sys
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
-import xllamacpp
 from watched import older_build
 
 from specscope.flags import samplers_named
@@ -116,23 +116,43 @@ def test_variables_that_the_older_build_does_not_read() -> None:
     assert not read & NEW_VARIABLES
 
 
-def _newer(known: Known) -> object:
-    """What the newer build has before anybody says anything; None: no plain value."""
-    path = FIELDS.get(known.name)
-    if path is None:
-        path = f"sampling.{known.name}" if known.group == "sampling" else known.name
-        path = path.replace("spec_draft_", "speculative.draft.", 1)
-        path = re.sub(r"spec_(ngram_\w+?)_(n_\w+|size_\w|min_hits)$", r"speculative.\1.\2", path)
-    value: object = xllamacpp.CommonParams()
+_ASK = """
+import json, sys, xllamacpp
+from enum import Enum
+told = {}
+for path in json.load(sys.stdin):
+    value = xllamacpp.CommonParams()
     for step in path.split("."):
         value = getattr(value, step, None)
-    if isinstance(value, Enum):
-        return value.name.rpartition("_")[2].lower()
-    return as_value(known.name, value)
+    told[path] = value.name.rpartition("_")[2].lower() if isinstance(value, Enum) else value
+json.dump(told, sys.stdout, default=str)
+"""
+
+
+def _path(known: Known) -> str:
+    """Where the newer build keeps a setting."""
+    path = FIELDS.get(known.name)
+    if path is not None:
+        return path
+    path = f"sampling.{known.name}" if known.group == "sampling" else known.name
+    path = path.replace("spec_draft_", "speculative.draft.", 1)
+    return re.sub(r"spec_(ngram_\w+?)_(n_\w+|size_\w|min_hits)$", r"speculative.\1.\2", path)
+
+
+def _newer() -> dict[str, object]:
+    """What the newer build has before anybody says anything; None: no plain value.
+
+    A process of its own asks: one that has the library mapped is taken for a server.
+    """
+    asked = json.dumps([_path(known) for known in KNOWN])
+    done = subprocess.run([sys.executable, "-c", _ASK], input=asked, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    return {known.name: as_value(known.name, told[_path(known)]) for known in KNOWN}
 
 
 def test_what_the_newer_build_starts_with() -> None:
-    told = {known.name: (_newer(known), known.default) for known in KNOWN if known.default not in (None, AUTO)}
+    newer = _newer()
+    told = {known.name: (newer[known.name], known.default) for known in KNOWN if known.default not in (None, AUTO)}
     told = {name: pair for name, pair in told.items() if pair[0] is not None}
     samplers = told.pop("samplers")
     assert samplers_named(str(samplers[0])) == samplers[1]
