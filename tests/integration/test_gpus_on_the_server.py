@@ -80,8 +80,9 @@ async def test_what_limits_the_device_and_what_a_token_takes(gpus: Gpus) -> None
             assert energy.counted
             expected_j = WATTS * sum(t["predicted_ms"] for t in timings) / 1000 / (2 * TOKENS)
             assert energy.j_per_token is not None
-            # The end of a request is seen a poll late, on a busy machine later: more is taken for decoding then.
-            assert 0.85 * expected_j < energy.j_per_token < 1.8 * expected_j
+            # The end of a request is seen a poll late, on a busy machine later: more is taken for decoding then. The
+            # counter is read once a second, so that of two seconds a part falls to what is no decoding.
+            assert 0.75 * expected_j < energy.j_per_token < 1.8 * expected_j
             assert energy.tokens == pytest.approx(2 * TOKENS, rel=0.1)
             device = view.memory.device
             assert device is not None
