@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope import events as ev
-from specscope.session.fold import Fold
+from specscope.session.fold import folded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from specscope.events.trace import CopyOwner
+    from specscope.session.fold import Fold
     from specscope.session.state import Target
 
 T0 = 1_780_000_000.0
@@ -198,10 +199,7 @@ def gpu_lost(at: float, reason: str = "fallen off the bus", *, index: int = 0) -
 
 def fold(*facts: ev.Event) -> Fold:
     """A fold that has taken all facts."""
-    made = Fold()
-    for fact in facts:
-        made.apply(fact)
-    return made
+    return folded(facts)
 
 
 def seen(*facts: ev.Event) -> Target:

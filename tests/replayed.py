@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from specscope.recording import Recording
-from specscope.session.fold import Fold
+from specscope.session import fold
 
 if TYPE_CHECKING:
+    from specscope.session.fold import Fold
     from specscope.session.state import Session
 
 RECORDINGS = Path(__file__).parent / "recordings"
@@ -21,10 +22,7 @@ def recording(name: str) -> Recording:
 
 def folded(name: str) -> Fold:
     """A fold that has taken in the whole recording."""
-    fold = Fold()
-    for fact in recording(name).events():
-        fold.apply(fact)
-    return fold
+    return fold.folded(recording(name).events())
 
 
 def replayed(name: str) -> Session:

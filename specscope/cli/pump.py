@@ -8,7 +8,7 @@ from specscope.catalogue import load_cards
 from specscope.cli.runs import Runs
 from specscope.events import Marked, SourceLost
 from specscope.findings.engine import EVERY_S, Engine
-from specscope.session.fold import Fold
+from specscope.session.fold import Fold, folded
 from specscope.session.provenance.recommend import Advice
 
 if TYPE_CHECKING:
@@ -100,10 +100,7 @@ def last_state(recording: Recording) -> Session:
     Raises:
         RecordingError: the file cannot be read to its end.
     """
-    fold = Fold()
-    for event in recording.events():
-        fold.apply(event)
-    return fold.view()
+    return folded(recording.events()).view()
 
 
 def played(

@@ -10,12 +10,13 @@ from specscope.cli.exits import CommandError
 from specscope.events import SourceAttached, SourceLost
 from specscope.recording import Recording, RecordingError
 from specscope.session.economics.recorded import recorded_run
-from specscope.session.fold import Fold
+from specscope.session.fold import folded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.state import RecordedRun
+    from specscope.session.fold import Fold
     from specscope.session.target_fold import TargetFold
 
 SOURCE: Final = "runs"
@@ -154,10 +155,8 @@ def load_runs(files: Sequence[str] | None) -> Runs:
 
 
 def _runs_in(path: Path) -> list[Run]:
-    fold = Fold()
     try:
-        for event in Recording(path).events():
-            fold.apply(event)
+        fold = folded(Recording(path).events())
     except RecordingError as error:
         raise CommandError(str(error)) from error
     views = fold.view().targets

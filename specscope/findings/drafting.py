@@ -26,7 +26,6 @@ _MODELS: Final = frozenset({"block", "token"})
 NOT_SAID: Final = ("--spec-type", "-md")
 """What switches speculation on, where the command line was not seen."""
 
-
 GAINS_PCT: Final = 3.0
 """At least, at 95 %, for another width to be advised: repeated runs of one server differ by 4 %, so that less could not
 be confirmed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.provenance.values import written
+from specscope.session.provenance.values import any_of, written
 
 if TYPE_CHECKING:
     from specscope.session.provenance.against import Against, Difference, Figure, Moved
@@ -46,7 +46,7 @@ def _deviating(settings: tuple[Setting, ...]) -> list[str]:
     by_adviser: dict[str, list[str]] = {}
     for setting in settings:
         if setting.recommended is not None:
-            wanted = " or ".join(written(value) for value in setting.recommended.values)
+            wanted = any_of(setting.recommended.values)
             told = f"{setting.name} {written(setting.value)} instead of {wanted} ({setting.origin})"
             by_adviser.setdefault(setting.recommended.who, []).append(told)
     return [f"  not as recommended by {who}: {', '.join(told)}" for who, told in by_adviser.items()]

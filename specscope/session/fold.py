@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from specscope import events as ev
 from specscope.session.derive import derive_target
@@ -10,6 +10,9 @@ from specscope.session.machine_fold import MachineFold
 from specscope.session.provenance.recommend import Advice
 from specscope.session.state import OwnCost, Session
 from specscope.session.target_fold import TargetFold
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 class Fold:
@@ -82,6 +85,14 @@ class Fold:
             ended=self._ended,
             facts=self._facts,
         )
+
+
+def folded(events: Iterable[ev.Event]) -> Fold:
+    """A fold that has taken in all of these facts."""
+    fold = Fold()
+    for event in events:
+        fold.apply(event)
+    return fold
 
 
 def _cycle_fact(target: TargetFold, event: ev.Event) -> bool:

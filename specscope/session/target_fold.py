@@ -186,7 +186,8 @@ class TargetFold:
         self._log_begins = begins
         before = said.pop(e.code, None)
         said[e.code] = e.fields or before or {}  # several lines may tell of one thing, not all of them in detail
-        self.epoch.heard[e.code] = Heard(self.epoch.heard[e.code].times + 1 if e.code in self.epoch.heard else 1, e.at)
+        heard = self.epoch.heard.get(e.code)
+        self.epoch.heard[e.code] = Heard(1 if heard is None else heard.times + 1, e.at)
         self.epoch.logs.said(e)
         if e.code == "implementation_added" and before is not None:
             said[e.code] = {"type": _listed(before.get("type", ""), e.fields.get("type", ""))}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.session.provenance.values import written
+from specscope.session.provenance.values import any_of, written
 from specscope.views.figures import MARKS, UNKNOWN
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def origin_sentence(setting: Setting, asked_by: tuple[int, int] | None) -> str:
 
 def wanted_words(found: Recommendation | None) -> str:
     """The recommended value, or values of which any is right."""
-    return "" if found is None else " or ".join(written(value) for value in found.values)
+    return "" if found is None else any_of(found.values)
 
 
 def with_modes(found: Recommendation) -> str:

@@ -8,6 +8,8 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from specscope.flags import Value
 
 TOLERANCE: Final = 1e-6
@@ -63,6 +65,11 @@ def written(value: Value | None) -> str:
             return ", ".join(word if isinstance(word, str) else f"{word:g}" for word in value)
         case _:
             return str(value)
+
+
+def any_of(values: Iterable[Value]) -> str:
+    """Values of which any is right, in words."""
+    return " or ".join(written(value) for value in values)
 
 
 def same(one: Value | None, other: Value | None) -> bool:
