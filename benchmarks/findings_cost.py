@@ -20,7 +20,6 @@ from specscope.findings.rule import Case
 from specscope.recording import Recording
 from specscope.session.cycle_book import CYCLES_KEPT
 from specscope.session.fold import Fold
-from specscope.settings import Profile, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -68,8 +67,8 @@ def full(path: Path) -> Fold:
 
 def row(name: str, fold: Fold) -> None:
     """One line of the table."""
-    session, settings = fold.view(), Settings()
-    rules_ms = best_ms(lambda: diagnose(session, settings))
+    session = fold.view()
+    rules_ms = best_ms(lambda: diagnose(session))
     view_ms = best_ms(fold.view)
     cycles = len(session.targets[0].cycles)
     print(f"{name:<24} {cycles:>6,} {rules_ms:>9.3f} {rules_ms / GOAL_MS:>8.1%} {rules_ms / view_ms:>9.1%}")
@@ -77,7 +76,7 @@ def row(name: str, fold: Fold) -> None:
 
 def dearest(session: Session) -> None:
     """The rules that take longest."""
-    case = Case(session.targets[0], Profile(), session)
+    case = Case(session.targets[0], session)
     took = sorted(((best_ms(lambda rule=rule: rule.look(case)), rule.name) for rule in RULES), reverse=True)
     for ms, name in took[:SHOWN]:
         print(f"  {name:<30} {ms:>8.4f} ms")
@@ -85,7 +84,7 @@ def dearest(session: Session) -> None:
 
 def asked_again(session: Session) -> None:
     """What a screen pays that asks before the rules are due."""
-    engine = Engine(Settings())
+    engine = Engine()
     engine.look(session)
     print(f"asked again within a second: {best_ms(lambda: engine.look(session)) * 1000:.1f} us")
 

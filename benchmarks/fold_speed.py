@@ -19,7 +19,6 @@ from specscope import events as ev
 from specscope.findings.engine import diagnose
 from specscope.recording import Recorder, Recording
 from specscope.session.fold import Fold
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -160,7 +159,7 @@ def viewing(name: str, server: Server, cycles: int) -> None:
     what = f"view, {name}: {len(seen.cycles):,} cycles, {len(seen.requests):,} requests"
     show(what, middle, "ms", VIEW_MS, middle / VIEW_MS)
     began = time.process_time()
-    diagnose(fold.view(), Settings())
+    diagnose(fold.view())
     print(f"{'  with all rules looking at it':<58} {(time.process_time() - began) * 1000:>12,.1f} ms")
 
 

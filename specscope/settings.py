@@ -105,9 +105,10 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     gpu: bool = True
     profile: dict[str, Profile] = {}
 
-    def profile_for(self, *names: str | None) -> Profile:
-        """The first profile that fits one of the model's names; an empty one when none does."""
-        return next((p for p in self.profile.values() if p.fits(*names)), Profile())
+
+def profile_for(profiles: Mapping[str, Profile], *names: str | None) -> tuple[str, Profile] | None:
+    """The first profile that fits one of a model's names, with its own name; None when none does."""
+    return next(((name, profile) for name, profile in profiles.items() if profile.fits(*names)), None)
 
 
 def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[str, Any]) -> Settings:

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from specscope.settings import Profile, Settings, SettingsError, default_path, load_settings
+from specscope.settings import Profile, Settings, SettingsError, default_path, load_settings, profile_for
 
 KEY = "a-key-of-the-test"
 
@@ -156,6 +156,12 @@ sampling = { min_p = 0.1 }
 """
 
 
+def chosen(settings: Settings, *names: str | None) -> Profile:
+    """The profile that counts for a model; an empty one when none does."""
+    found = profile_for(settings.profile, *names)
+    return Profile() if found is None else found[1]
+
+
 @pytest.mark.parametrize(
     ("names", "min_p"),
     [
@@ -168,18 +174,18 @@ sampling = { min_p = 0.1 }
     ],
 )
 def test_the_first_profile_that_is_part_of_a_name_counts(names: tuple[str | None, ...], min_p: float) -> None:
-    assert load(PROFILES).profile_for(*names).sampling["min_p"] == min_p
+    assert chosen(load(PROFILES), *names).sampling["min_p"] == min_p
 
 
 def test_a_profile_says_where_its_recommendation_comes_from() -> None:
     made = load(PROFILES)
-    assert made.profile_for("gemma-3").source == "the model card"
-    assert made.profile_for("gemma-2").source == "your profile"
+    assert chosen(made, "gemma-3").source == "the model card"
+    assert chosen(made, "gemma-2").source == "your profile"
 
 
 def test_without_a_profile_nothing_is_recommended() -> None:
-    assert Settings().profile_for("any model") == Profile()
-    assert load('[profile.x]\nmatch = "gemma"').profile_for("qwen").sampling == {}
+    assert chosen(Settings(), "any model") == Profile()
+    assert chosen(load('[profile.x]\nmatch = "gemma"'), "qwen").sampling == {}
 
 
 # --- where the file is -----------------------------------------------------------------------------------------------

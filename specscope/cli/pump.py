@@ -47,7 +47,7 @@ class Pump:
         against: Session | None = None,
     ) -> None:
         self.fold = Fold(Advice(settings.profile, load_cards()))
-        self._engine = Engine(settings, against)
+        self._engine = Engine(against)
         self._clock = clock
         self._recorder = recorder
         self.runs = runs if runs is not None else Runs()

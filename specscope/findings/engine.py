@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from specscope.findings.rule import Finding, Rule
     from specscope.session.state import Session, Target
-    from specscope.settings import Profile, Settings
 
 EVERY_S: Final = 1.0
 """The rules look once in so much of the session's time. Screens ask ten times as often and get the same answer."""
@@ -28,13 +27,11 @@ class Engine:
     judge by. A restart of the server and a reset of the counts clear all findings about it.
 
     Args:
-        settings: for the user's recommendations.
         against: the last state of a recording to compare with.
         rules: which rules look.
     """
 
-    def __init__(self, settings: Settings, against: Session | None = None, rules: tuple[Rule, ...] = RULES) -> None:
-        self._settings = settings
+    def __init__(self, against: Session | None = None, rules: tuple[Rule, ...] = RULES) -> None:
         self._against = against
         self._rules = rules
         self._tracks: dict[tuple[str, str], dict[str, Track]] = {}
@@ -81,21 +78,11 @@ class Engine:
         return session.at - at >= EVERY_S
 
     def _judge(self, session: Session, target: Target, *, final: bool) -> Iterable[Outcome]:
-        profile = self._profile(target)
         for rule in self._rules:
             tracks = self._tracks.setdefault((target.id, rule.code), {})
             raised = frozenset(name for name, track in tracks.items() if track.raised)
-            case = Case(target, profile, session, raised, self._against)
+            case = Case(target, session, raised, self._against)
             yield _outcome(rule, case, tracks, final=final)
-
-    def _profile(self, target: Target) -> Profile:
-        model, props = target.models.get("target"), target.props
-        return self._settings.profile_for(
-            model.name if model else None,
-            props.model_alias if props else None,
-            props.model_path if props else None,
-            model.path if model else None,
-        )
 
 
 def _outcome(rule: Rule, case: Case, tracks: dict[str, Track], *, final: bool) -> Outcome:
@@ -125,6 +112,6 @@ def _follow(seen: tuple[Finding, ...], tracks: dict[str, Track], at: float, *, f
         track.see(finding, at, at_once=final)
 
 
-def diagnose(session: Session, settings: Settings, against: Session | None = None) -> Diagnosis:
+def diagnose(session: Session, against: Session | None = None) -> Diagnosis:
     """What the rules say of one state, of which nothing before is known."""
-    return Engine(settings, against).look(session, final=True)
+    return Engine(against).look(session, final=True)

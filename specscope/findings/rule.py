@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from specscope.session.state import Session, Target
-    from specscope.settings import Profile
 
 Severity: TypeAlias = Literal["info", "warning", "critical"]
 
@@ -81,14 +80,12 @@ class Case:
 
     Attributes:
         target: the server that is judged.
-        profile: what the user recommends for its model; empty when nothing does.
         session: the whole state: the machine, its GPUs, the other servers.
         raised: the subjects for which this rule is raised now (:meth:`holds`).
         against: the last state of a recording to compare with (``check --against``); None without one.
     """
 
     target: Target
-    profile: Profile
     session: Session
     raised: frozenset[str] = frozenset()
     against: Session | None = None

@@ -9,7 +9,6 @@ from economics_bench import Bench
 
 from specscope.findings.rule import Case, Collecting
 from specscope.session.economics.recorded import recorded_run
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
 def look_at(rule: Rule, fold: Fold, *, raised: Collection[str] = (), against: Session | None = None) -> Seen:
     session = fold.view()
-    return rule.look(Case(session.targets[0], Profile(), session, frozenset(raised), against))
+    return rule.look(Case(session.targets[0], session, frozenset(raised), against))
 
 
 def found_at(

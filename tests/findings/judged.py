@@ -9,7 +9,6 @@ import builders as b
 from specscope.findings.rule import Case, Collecting
 from specscope.session.fold import Fold
 from specscope.session.provenance.recommend import Advice
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
     from specscope.catalogue import Card
     from specscope.findings.rule import Finding, Rule, Seen
     from specscope.session.state import Session
+    from specscope.settings import Profile
 
 
 def case(
@@ -32,7 +32,7 @@ def case(
     for fact in (b.found(), *facts):
         fold.apply(fact)
     session = fold.view()
-    return Case(session.targets[0], profile or Profile(), session, frozenset(raised), against)
+    return Case(session.targets[0], session, frozenset(raised), against)
 
 
 def look(

@@ -15,7 +15,6 @@ from replayed import replayed
 from specscope.findings.engine import diagnose
 from specscope.findings.gpu.clocks_low_waiting_for_host import RULE
 from specscope.findings.rule import Collecting
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from driver_says import Driver
@@ -77,4 +76,4 @@ async def test_too_little_is_seen(gpus: Gpus) -> None:
 
 @pytest.mark.parametrize("name", ["h200_memory", "h200_fill_plain", "h200_fill_dflash"])
 def test_an_h200_keeps_its_clock(name: str) -> None:
-    assert RULE.name not in {f.name for f in diagnose(replayed(name), Settings()).findings}
+    assert RULE.name not in {f.name for f in diagnose(replayed(name)).findings}

@@ -11,7 +11,6 @@ from replayed import replayed
 
 from specscope.findings.rule import Case, Collecting
 from specscope.findings.speculation.degenerate_loop import RULE
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -45,7 +44,7 @@ def test_nearly_all_is_accepted_of_a_request_that_may_not_stop() -> None:
 
 def test_the_recording_of_tables_has_one() -> None:
     session = replayed("ngram")
-    (finding,) = RULE.look(Case(session.targets[0], Profile(), session))  # type: ignore[misc]
+    (finding,) = RULE.look(Case(session.targets[0], session))  # type: ignore[misc]
     assert finding.summary == "1 of 2 requests forced past their end look like loops: 96% accepted"
 
 

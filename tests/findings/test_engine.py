@@ -15,7 +15,6 @@ from specscope.findings.engine import EVERY_S, Engine
 from specscope.findings.rule import Collecting, Rule
 from specscope.findings.track import CLEAR_S, RAISE_S
 from specscope.session.fold import Fold
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +33,7 @@ class Bench:
         self.fold.apply(b.found())
         self.says: Callable[[Case], Seen] = lambda _: ()
         self.rule = Rule("SPC301", "probe", "warning", self._look)
-        self.engine = Engine(Settings(), rules=(self.rule,))
+        self.engine = Engine(rules=(self.rule,))
 
     def _look(self, case: Case) -> Seen:
         return self.says(case)
@@ -264,7 +263,7 @@ def broken(_: Case) -> Seen:
 def test_a_rule_that_breaks_is_told_and_does_not_end_the_others() -> None:
     sound = Rule("SPC302", "sound", "info", lambda c: (sound.found(c, "x", SOMETHING, "y", settled=True),))
     rules = (Rule("SPC301", "broken", "info", broken), sound)
-    said = Engine(Settings(), rules=rules).look(b.fold(b.found()).view())
+    said = Engine(rules=rules).look(b.fold(b.found()).view())
     assert [(o.rule.code, o.says) for o in said.rules("failed")] == [("SPC301", "ZeroDivisionError: division by zero")]
     assert [f.code for f in said.findings] == ["SPC302"]
 
@@ -283,7 +282,7 @@ def test_the_recording_to_compare_with_is_handed_on() -> None:
     seen: list[object] = []
     rule = Rule("SPC301", "probe", "info", lambda c: (seen.append(c.against), ())[1])
     before = b.fold(b.found()).view()
-    Engine(Settings(), before, rules=(rule,)).look(before)
+    Engine(before, rules=(rule,)).look(before)
     assert seen == [before]
 
 

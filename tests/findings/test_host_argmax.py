@@ -11,7 +11,6 @@ from replayed import replayed
 
 from specscope.findings.host.host_argmax import RULE
 from specscope.findings.rule import Case
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -86,7 +85,7 @@ def test_what_the_log_says_of_the_setting_is_enough() -> None:
 
 def test_an_h200_that_lost_nothing_by_it() -> None:
     host, device = replayed("h200_host_argmax"), replayed("h200_dflash")
-    (finding,) = RULE.look(Case(host.targets[0], Profile(), host, frozenset(), device))  # type: ignore[misc]
+    (finding,) = RULE.look(Case(host.targets[0], host, frozenset(), device))  # type: ignore[misc]
     cost = "none beyond noise: 12.62 ms a step, 12.20 in the recording that selects on the device"
     assert evidence(finding)["cost"] == cost
     assert finding.cost_ms is None
@@ -108,7 +107,7 @@ HOST = (ON_HOST, b.props(total_slots=1), b.copies(2.0, [TARGET_LOGITS, DRAFT_LOG
 
 
 def beside(now: Session, before: Session) -> Finding:
-    (finding,) = RULE.look(Case(now.targets[0], Profile(), now, frozenset(), before))  # type: ignore[misc]
+    (finding,) = RULE.look(Case(now.targets[0], now, frozenset(), before))  # type: ignore[misc]
     return finding
 
 

@@ -11,7 +11,6 @@ from replayed import replayed
 
 from specscope.findings.rule import Case, Collecting
 from specscope.findings.speculation.mean_length_misleads import RULE
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -33,7 +32,7 @@ def test_a_mean_length_of_eight_and_a_tau_of_four() -> None:
 
 def test_the_recording_of_tables() -> None:
     session = replayed("ngram")
-    (finding,) = RULE.look(Case(session.targets[0], Profile(), session))  # type: ignore[misc]
+    (finding,) = RULE.look(Case(session.targets[0], session))  # type: ignore[misc]
     assert evidence(finding)["tau"].startswith("1.48 ")
 
 

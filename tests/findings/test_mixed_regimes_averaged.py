@@ -14,7 +14,6 @@ from judged import evidence, look
 from specscope.findings.rule import Case
 from specscope.findings.speculation.mixed_regimes_averaged import RULE
 from specscope.session.fold import Fold
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from specscope import events as ev
@@ -62,7 +61,7 @@ def test_once_raised_it_stays_while_they_are_apart(tau: float, share: float, is_
     high, low = (replace(high, tau=3.0 * tau, share_tokens=share), replace(low, tau=3.0, share_tokens=1 - share))
     target = replace(session.targets[0], regimes=(whole, high, low))
     for raised in (frozenset[str](), frozenset({"t0"})):
-        seen = RULE.look(Case(target, Profile(), session, raised))
+        seen = RULE.look(Case(target, session, raised))
         assert bool(seen) is (is_kept and bool(raised))
 
 

@@ -13,7 +13,6 @@ from replayed import replayed
 from specscope.findings.engine import diagnose
 from specscope.findings.gpu.power_limited import RULE
 from specscope.findings.rule import Collecting
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from driver_says import Driver
@@ -93,4 +92,4 @@ async def test_too_little_is_seen(gpus: Gpus) -> None:
 
 @pytest.mark.parametrize("name", ["h200_memory", "h200_fill_plain", "h200_fill_dflash"])
 def test_an_h200_that_meets_its_cap_in_long_prompts_is_not_limited(name: str) -> None:
-    assert not {f.name for f in diagnose(replayed(name), Settings()).findings} & {"power_limited", "thermal_limited"}
+    assert not {f.name for f in diagnose(replayed(name)).findings} & {"power_limited", "thermal_limited"}

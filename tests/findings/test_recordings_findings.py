@@ -11,7 +11,6 @@ from replayed import replayed
 
 from specscope.findings.registry import RULES
 from specscope.findings.rule import Case
-from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from types import FrameType
@@ -40,7 +39,7 @@ def test_rules_read_what_was_worked_out_and_do_not_go_through_the_cycles(name: s
     """Counted in executed lines, because a time would be another on every machine."""
     session = replayed(name)
     for target in session.targets:
-        lines = {rule.name: lines_of(rule, Case(target, Profile(), session)) for rule in RULES}
+        lines = {rule.name: lines_of(rule, Case(target, session)) for rule in RULES}
         assert not {rule: count for rule, count in lines.items() if count > LINES}
         assert sum(lines.values()) <= LINES_OF_ALL
 

@@ -16,6 +16,7 @@ from specscope.findings.engine import Engine, diagnose
 from specscope.findings.registry import RULES, SECTIONS, explanation, rule_by
 from specscope.findings.rule import SEVERITIES, Collecting, Rule
 from specscope.session.fold import Fold
+from specscope.session.provenance.recommend import Advice
 from specscope.settings import Profile, Settings
 
 EACH = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -55,7 +56,10 @@ ILL = [
 
 
 def diagnosed(*facts: object, settings: Settings | None = None) -> object:
-    return diagnose(b.fold(*facts).view(), settings or Settings())
+    fold = Fold(Advice(settings.profile if settings is not None else {}))
+    for fact in facts:
+        fold.apply(fact)
+    return diagnose(fold.view())
 
 
 # --- each rule -------------------------------------------------------------------------------------------------------
@@ -120,7 +124,7 @@ def test_a_healthy_server_is_healthy_from_its_first_fact_on(cut: int) -> None:
 
 
 def test_a_healthy_server_stays_healthy_while_the_rules_look_along() -> None:
-    fold, engine = Fold(), Engine(Settings())
+    fold, engine = Fold(), Engine()
     for fact in HEALTHY:
         fold.apply(fact)
         assert engine.look(fold.view()).findings == ()
@@ -174,7 +178,7 @@ def test_every_server_is_looked_at() -> None:
     for fact in ILL:
         values = {name: getattr(fact, name) for name in fact.__struct_fields__}
         fold.apply(type(fact)(**values | {"target": "t1"}))
-    both = diagnose(fold.view(), Settings())
+    both = diagnose(fold.view())
     assert {f.subject for f in both.findings} == {"t0", "t1"}
     assert len(both.findings) == 8
     assert {(f.target, f.subject) for f in both.of("t1").findings} == {("t1", "t1")}
@@ -182,5 +186,5 @@ def test_every_server_is_looked_at() -> None:
 
 
 def test_without_a_server_there_is_nothing_to_find() -> None:
-    nothing = diagnose(Fold().view(), Settings())
+    nothing = diagnose(Fold().view())
     assert (nothing.findings, nothing.outcomes) == ((), ())

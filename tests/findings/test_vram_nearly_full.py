@@ -13,7 +13,6 @@ from replayed import replayed
 
 from specscope.findings.engine import diagnose
 from specscope.findings.memory.vram_nearly_full import RULE
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from driver_says import Driver
@@ -88,4 +87,4 @@ async def test_a_device_that_is_cut_into_instances(gpus: Gpus) -> None:
 
 @pytest.mark.parametrize("name", ["h200_memory", "h200_fill_plain", "h200_fill_dflash"])
 def test_an_h200_has_room(name: str) -> None:
-    assert RULE.name not in {f.name for f in diagnose(replayed(name), Settings()).findings}
+    assert RULE.name not in {f.name for f in diagnose(replayed(name)).findings}

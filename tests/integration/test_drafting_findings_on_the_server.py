@@ -12,7 +12,6 @@ from specscope.findings.engine import diagnose
 from specscope.lab.load import LoadPlan, run_load
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, NgramSizes, ServerSpec
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Finding
@@ -32,7 +31,7 @@ async def _watched(spec: ServerSpec, *plans: LoadPlan) -> Session:
 
 
 def _found(session: Session, against: Session | None = None) -> dict[str, Finding]:
-    diagnosis = diagnose(session, Settings(), against)
+    diagnosis = diagnose(session, against)
     assert not diagnosis.rules("failed")
     return {finding.name: finding for finding in diagnosis.findings}
 

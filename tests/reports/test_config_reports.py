@@ -14,7 +14,7 @@ from specscope.reports.snapshot_config import against_json
 from specscope.session.fold import Fold
 from specscope.session.provenance.against import compare
 from specscope.session.provenance.recommend import Advice
-from specscope.settings import Profile, Settings
+from specscope.settings import Profile
 
 if TYPE_CHECKING:
     from specscope.session.state import Session
@@ -42,7 +42,7 @@ def session(advice: Advice | None = None) -> Session:
 
 def config(advice: Advice | None = None) -> dict[str, Any]:
     seen = session(advice)
-    return snapshot(seen, diagnose(seen, Settings()))
+    return snapshot(seen, diagnose(seen))
 
 
 def test_one_setting_in_the_json() -> None:

@@ -16,7 +16,6 @@ from specscope.findings.rule import Finding
 from specscope.findings.speculation import speculation_off, synthetic_acceptance
 from specscope.reports.findings_text import findings_markdown, findings_text
 from specscope.session.fold import Fold
-from specscope.settings import Settings
 
 if TYPE_CHECKING:
     from specscope.session.state import Session
@@ -32,7 +31,7 @@ SYNTH, OFF = synthetic_acceptance.RULE, speculation_off.RULE
 
 def diagnosed(session: Session) -> Diagnosis:
     """What two rules say."""
-    return Engine(Settings(), rules=(SYNTH, OFF)).look(session, final=True)
+    return Engine(rules=(SYNTH, OFF)).look(session, final=True)
 
 
 def text(*findings: Finding) -> list[str]:

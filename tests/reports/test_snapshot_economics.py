@@ -11,7 +11,6 @@ from methods_bench import DRAFTER, TABLE, Server
 from specscope.findings.engine import diagnose
 from specscope.reports.snapshot import snapshot
 from specscope.session.economics.recorded import recorded_run
-from specscope.settings import Settings
 
 ECONOMICS = """
 plain_ms plain_how plain_interval_ms plain_floor_ms bandwidth_share break_even_tau break_even_interval tau tau_interval
@@ -22,7 +21,7 @@ basis assumes try_next collecting
 
 def made(server: Bench, *runs: object) -> dict:
     session = server.fold(*runs).view()
-    return snapshot(session, diagnose(session, Settings()))
+    return snapshot(session, diagnose(session))
 
 
 def test_every_figure_stands_beside_its_interval_and_its_basis() -> None:
@@ -56,7 +55,7 @@ def test_what_is_unknown_is_null_with_the_run_that_would_settle_it() -> None:
 
 def test_nothing_seen_is_null() -> None:
     session = b.fold(b.found()).view()
-    snap = snapshot(session, diagnose(session, Settings()))
+    snap = snapshot(session, diagnose(session))
     assert (snap["economics"], snap["regimes"], snap["prefill"]) == (None, None, None)
 
 
@@ -75,7 +74,7 @@ gain_pct gain_interval_pct share_time server_gain_pct server_gain_interval_pct b
 
 def test_each_method_has_its_counts_its_times_and_its_gain() -> None:
     session = b.fold(*(server := Server()).begin(), *server.facts(), b.statistics(99.0, 700, 42.0, method=TABLE.name))
-    table, drafter = snapshot(session.view(), diagnose(session.view(), Settings()))["speculation"]["by_method"]
+    table, drafter = snapshot(session.view(), diagnose(session.view()))["speculation"]["by_method"]
     assert list(table) == list(drafter) == METHOD.split()
     assert (table["method"], drafter["method"]) == (TABLE.name, DRAFTER.name)
     assert table["cycles"] + drafter["cycles"] == 40 * 60

@@ -16,7 +16,6 @@ from specscope.findings.engine import diagnose
 from specscope.findings.registry import RULES
 from specscope.reports.snapshot import SCHEMA_VERSION, encode, snapshot
 from specscope.session.fold import Fold
-from specscope.settings import Settings
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
@@ -80,7 +79,7 @@ EXACT = [
 def made(*facts: ev.Event) -> dict[str, Any]:
     """A snapshot as a program reads it."""
     view = b.fold(*facts).view()
-    return json.loads(encode(snapshot(view, diagnose(view, Settings()))))
+    return json.loads(encode(snapshot(view, diagnose(view))))
 
 
 @pytest.mark.parametrize("facts", [[b.found()], EXACT], ids=["nothing seen", "much seen"])
@@ -343,7 +342,7 @@ def test_a_snapshot_is_of_one_server() -> None:
     for fact in (ev.TargetFound(at=b.T0, target="t1", url="http://b"), b.mark("x")):
         fold.apply(fact)
     view = fold.view()
-    diagnosis = diagnose(view, Settings())
+    diagnosis = diagnose(view)
     assert [f["code"] for f in snapshot(view, diagnosis, "t0")["findings"]] == ["SPC103"]
     other = snapshot(view, diagnosis, "t1")
     assert (other["target"]["url"], other["findings"]) == ("http://b", [])
@@ -359,7 +358,7 @@ def test_restarts_are_in_it() -> None:
 @pytest.mark.parametrize("facts", [[b.found()], EXACT], ids=["nothing seen", "much seen"])
 def test_the_text_is_json_that_comes_back_as_it_was(facts: list[ev.Event]) -> None:
     view = b.fold(*facts).view()
-    snap = snapshot(view, diagnose(view, Settings()))
+    snap = snapshot(view, diagnose(view))
     text = encode(snap)
     assert json.loads(text) == msgspec.to_builtins(snap)
     assert text.startswith('{\n  "schema_version": 1,')
@@ -372,4 +371,4 @@ def test_text_of_any_language_survives() -> None:
 def test_without_a_server_there_is_no_snapshot() -> None:
     view = Fold().view()
     with pytest.raises(KeyError):
-        snapshot(view, diagnose(view, Settings()))
+        snapshot(view, diagnose(view))

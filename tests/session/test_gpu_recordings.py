@@ -6,7 +6,6 @@ import pytest
 from replayed import replayed
 
 from specscope.findings.engine import diagnose
-from specscope.settings import Settings
 
 
 @pytest.mark.parametrize(
@@ -58,11 +57,11 @@ def test_the_drafters_logits_on_the_host_show() -> None:
     logits = [c for c in target.copies if c.bytes_each == 16 * 49_152 * 4 and c.per_turn > 0.5]
     assert {c.owner for c in logits} == {"target", "drafter"}
     assert (target.backend_path.draft, target.backend_path.target) == ("host", "host")
-    assert "host_argmax" in {f.name for f in diagnose(session, Settings()).findings}
+    assert "host_argmax" in {f.name for f in diagnose(session).findings}
 
 
 def test_a_sorted_vocabulary_is_named_with_what_it_costs() -> None:
-    findings = {f.name: f for f in diagnose(replayed("h200_top_k_0"), Settings()).findings}
+    findings = {f.name: f for f in diagnose(replayed("h200_top_k_0")).findings}
     assert findings["full_vocabulary_sort"].cost_ms == pytest.approx(19.0, abs=0.5)
     assert "host_sampling_dominates" in findings
-    assert "full_vocabulary_sort" not in {f.name for f in diagnose(replayed("h200_dflash"), Settings()).findings}
+    assert "full_vocabulary_sort" not in {f.name for f in diagnose(replayed("h200_dflash")).findings}

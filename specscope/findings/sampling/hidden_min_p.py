@@ -60,17 +60,12 @@ def look(case: Case) -> Seen:
 
 def _recommended(case: Case) -> tuple[float, str] | None:
     """The recommended value and who recommends it: the user's profile, else the model file, else the model's card."""
-    if "min_p" in case.profile.sampling:
-        return case.profile.sampling["min_p"], case.profile.source
-    model = case.target.models.get("target")
-    in_file = model.sampling.get("min_p") if model is not None else None
-    if isinstance(in_file, (int, float)):
-        return float(in_file), "the GGUF's general.sampling.min_p"
     setting = case.target.provenance.setting("min_p")
-    card = setting.recommended if setting is not None else None
-    if card is None or card.by != "model card" or not isinstance(card.values[0], (int, float)):
+    told = setting.recommended if setting is not None else None
+    if told is None or not isinstance(told.values[0], (int, float)):
         return None
-    return float(card.values[0]), f"{card.who}, {card.source}"
+    says = {"profile": told.source, "GGUF": f"the GGUF's {told.source}", "model card": f"{told.who}, {told.source}"}
+    return float(told.values[0]), says[told.by]
 
 
 def _origin(target: Target, effective: float) -> str | None:

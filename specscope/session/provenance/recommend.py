@@ -15,6 +15,7 @@ from specscope.session.provenance.claims import file_value
 from specscope.session.provenance.known import KNOWN
 from specscope.session.provenance.state import Recommendation
 from specscope.session.provenance.values import same
+from specscope.settings import profile_for
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -49,7 +50,7 @@ def recommendations(target: ModelRead | None, props: PropsRead | None, advice: A
     """All that is recommended, by setting; the one that counts first."""
     names = model_names(target, props)
     found: Recommendations = {}
-    profile = next(((name, p) for name, p in advice.profiles.items() if p.fits(*names)), None)
+    profile = profile_for(advice.profiles, *names)
     if profile is not None:
         name, told = profile
         for key, number in told.sampling.items():
