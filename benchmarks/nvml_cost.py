@@ -1,9 +1,9 @@
-"""What watching GPUs costs specscope: ``python benchmarks/nvml_cost.py [--seconds N]``, on the tests' NVML stand-in.
+"""What watching GPUs costs specscope: ``python benchmarks/nvml_cost.py [--seconds N] [--driver]``.
 
 Prints CPU milliseconds per second of the quick thread (10 samples a second of a device in use), the slow one (energy,
 link, PCIe traffic) and the event loop that takes their facts, for 1 and 8 devices; what waking ten times a
-second costs by itself here; and what the readings cost without hand-over. The stand-in answers at once: a real driver
-takes its own time, which is not in these figures (H200: 50-300 us a sample). They are in ``results/nvml_cost.md``.
+second costs by itself here; and what the readings cost without hand-over. The tests' NVML stand-in answers at once;
+``--driver`` asks the machine's own devices instead, as busy as they are. Results: ``results/nvml_cost.md``.
 """
 
 from __future__ import annotations
@@ -103,26 +103,38 @@ def asleep(seconds: float) -> float:
     return spent[0]
 
 
+def print_row(name: str, seconds: float) -> None:
+    """One row of the table."""
+    cost = asyncio.run(watched(seconds))
+    total = cost["quick"] + cost["slow"] + cost["loop"]
+    cells = "".join(f" {ms:8.2f}" for ms in (cost["quick"], cost["slow"], cost["loop"], total))
+    print(f"{name:16}{cells}{cost['facts']:29.1f}")
+
+
+def on_the_standin(folder: Path, seconds: float) -> None:
+    """The table's rows for devices that the stand-in plays."""
+    library = nvml_standin.build(folder, look_s=3600)
+    for count, rules in ((1, "busy"), (8, "busy"), (1, "at rest"), (8, "at rest")):
+        gpus = nvml_standin.Gpus(library, folder / f"{count}-{rules[:2]}.txt")
+        for _ in range(count):
+            gpus.add(nvml_standin.busy_h200() if rules == "busy" else nvml_standin.h200())
+        gpus.load()
+        os.environ["NVML_STANDIN_SCRIPT"] = str(gpus.script)
+        print_row(f"{count:2} {rules}", seconds)
+
+
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=10)
+    parser.add_argument("--driver", action="store_true", help="the machine's own devices, not the stand-in's")
     args = parser.parse_args()
+    print(f"{'devices':16} {'quick':>8} {'slow':>8} {'loop':>8} {'sum':>8}  ms CPU per second {'facts/s':>9}")
     with tempfile.TemporaryDirectory() as folder:
-        library = nvml_standin.build(Path(folder), look_s=3600)
-        print(f"{'devices':16} {'quick':>8} {'slow':>8} {'loop':>8} {'sum':>8}  ms CPU per second {'facts/s':>9}")
-        for count, rules in ((1, "busy"), (8, "busy"), (1, "at rest"), (8, "at rest")):
-            gpus = nvml_standin.Gpus(library, Path(folder) / f"{count}-{rules[:2]}.txt")
-            for _ in range(count):
-                gpus.add(nvml_standin.busy_h200() if rules == "busy" else nvml_standin.h200())
-            gpus.load()
-            os.environ["NVML_STANDIN_SCRIPT"] = str(gpus.script)
-            cost = asyncio.run(watched(args.seconds))
-            total = cost["quick"] + cost["slow"] + cost["loop"]
-            print(
-                f"{count:2} {rules:13} {cost['quick']:8.2f} {cost['slow']:8.2f} {cost['loop']:8.2f} {total:8.2f}"
-                f"{cost['facts']:29.1f}"
-            )
+        if args.driver:
+            print_row("of this machine", args.seconds)
+        else:
+            on_the_standin(Path(folder), args.seconds)
         print(f"a thread that only wakes ten times a second: {asleep(args.seconds):.2f} ms CPU per second")
         for name, (warm_us, cold_us) in alone_us(args.seconds).items():
             print(f"{name}: {warm_us:.0f} us on end, {cold_us:.0f} us after a rest")

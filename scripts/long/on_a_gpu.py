@@ -1,7 +1,8 @@
-"""What tracing sees on a GPU, and what it costs the server there.
+"""What tracing sees on a GPU; what it costs the server there is for ``traced_slowdown.py``.
 
 ``python scripts/long/on_a_gpu.py --binary LLAMA_SERVER --out FOLDER`` as root, with bpftrace, on a machine with one
-GPU. Prints Markdown; the figures are committed in ``results/on_a_gpu.md``, the recordings in ``tests/recordings``.
+GPU. Prints Markdown; the figures are committed in ``benchmarks/results/traced_on_h200.md``,
+the recordings in ``tests/recordings``.
 ``--size quick`` and no ``--binary`` try the script on a CPU.
 """
 
@@ -9,19 +10,12 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import json
-import os
 import platform
-import random
-import statistics
-import sys
 import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-import httpx
 
 from specscope import __version__
 from specscope.cli.targets import LiveTarget
@@ -33,12 +27,9 @@ from specscope.recording import Recorder
 from specscope.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
-
     from specscope.session.state import Target
 
 TOKENS = 600
-WAYS = ("cheap", "auto", "full", "polled")
 
 
 def servers(base: ServerSpec) -> list[tuple[str, ServerSpec, dict[str, object]]]:
@@ -95,89 +86,6 @@ def print_anatomy(name: str, view: Target) -> None:
     print(f"| {' | '.join(cells)} |", flush=True)
 
 
-async def one_request(client: httpx.AsyncClient, url: str) -> float:
-    """Milliseconds per cycle of the same request again."""
-    body = {
-        "prompt": "ba be bi bo bu",
-        "n_predict": TOKENS,
-        "seed": 7,
-        "ignore_eos": True,
-        "cache_prompt": False,
-        "temperature": 0,
-    }
-    timings = (await client.post(f"{url}/completion", json=body, timeout=120)).json()["timings"]
-    return timings["predicted_ms"] / (timings["predicted_n"] - timings.get("draft_n_accepted", 0))
-
-
-@contextlib.asynccontextmanager
-async def watched(url: str, way: str) -> AsyncGenerator[None]:
-    """A specscope in a process of its own that streams its facts away; attached when the block begins."""
-    trace = way if way in ("cheap", "auto", "full") else "off"
-    command = [sys.executable, "-m", "specscope", "stream", url, "--log", "/dev/null", "--trace", trace]
-    process = await asyncio.create_subprocess_exec(
-        *command, stdout=asyncio.subprocess.DEVNULL, stderr=asyncio.subprocess.PIPE
-    )
-    assert process.stderr is not None
-    line = await asyncio.wait_for(process.stderr.readline(), 40)
-    assert line.startswith(b"watching"), line
-    await asyncio.sleep(0.3)
-    try:
-        yield
-    finally:
-        with contextlib.suppress(ProcessLookupError):
-            process.terminate()
-        await process.wait()
-
-
-def interval(ratios: list[float]) -> str:
-    """Median ratio less one in percent, with a bootstrap interval of 95 %."""
-    draw = random.Random(1)  # noqa: S311  not for secrets
-    medians = sorted(statistics.median(draw.choices(ratios, k=len(ratios))) for _ in range(4000))
-    middle = statistics.median(ratios) - 1
-    return f"{middle:+.1%} ({medians[100] - 1:+.1%} .. {medians[3899] - 1:+.1%})"
-
-
-def apart(pid: int) -> None:
-    """Keep the server and what watches it from moving each other about."""
-    cores = sorted(os.sched_getaffinity(0))
-    half = len(cores) // 2
-    for thread in Path(f"/proc/{pid}/task").iterdir():
-        os.sched_setaffinity(int(thread.name), cores[:half])
-    os.sched_setaffinity(0, cores[half:])
-
-
-async def slowdown(spec: ServerSpec, ways: tuple[str, ...], rounds: int, requests: int, *, pinned: bool) -> None:
-    """Interleaved: in each round every way of watching, around it the server left alone."""
-    ratios: dict[str, list[float]] = {w: [] for w in (*ways, "control")}
-    alone: list[float] = []
-    async with LabServer(spec, start_timeout_s=120) as server, httpx.AsyncClient() as client:
-        if pinned:
-            apart(server.pid)
-        for _ in range(4):
-            await one_request(client, server.url)
-
-        async def mean() -> float:
-            return statistics.fmean([await one_request(client, server.url) for _ in range(requests)])
-
-        before = await mean()
-        for number in range(rounds):
-            order = ways[number % len(ways) :] + ways[: number % len(ways)]
-            for way in (*order, "control"):
-                if way == "control":
-                    with_it = await mean()
-                else:
-                    async with watched(server.url, way):
-                        with_it = await mean()
-                after = await mean()
-                alone += [after]
-                ratios[way].append(2 * with_it / (before + after))
-                before = after
-    print(f"\n{statistics.median(alone):.3f} ms per cycle alone; {rounds} rounds of {requests} requests\n")
-    print("| watched by | slowdown, median and 95 % interval | rounds |\n|---|---|---|")
-    for way, values in ratios.items():
-        print(f"| {way} | {interval(values)} | {' '.join(f'{v - 1:+.1%}' for v in values)} |", flush=True)
-
-
 async def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -185,12 +93,6 @@ async def main() -> None:
     parser.add_argument("--size", default="gpu")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seconds", type=float, default=14)
-    parser.add_argument("--rounds", type=int, default=7)
-    parser.add_argument("--requests", type=int, default=3)
-    parser.add_argument("--ways", default=",".join(WAYS), help="of watching, for the slowdown")
-    parser.add_argument(
-        "--pinned", action="store_true", help="the server on one half of the cores, all else on the other"
-    )
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     args.out.mkdir(parents=True, exist_ok=True)
@@ -216,9 +118,6 @@ async def main() -> None:
         said = {"copies": copies, "trace": sources, "why": [path.draft_why, path.target_why]}
         notes.append(f"{name}: {json.dumps(said)}")
     print("\n" + "\n".join(notes), flush=True)
-    dflash = replace(base, types=("dflash",), n_max=15, rates=LAB_RATES)
-    if args.rounds:
-        await slowdown(dflash, tuple(args.ways.split(",")), args.rounds, args.requests, pinned=args.pinned)
 
 
 if __name__ == "__main__":
