@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 from ctypes import byref
-from typing import TYPE_CHECKING, Final
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from specscope.events import MACHINE, GpuSampled
 from specscope.sources.nvml.asking import NOT_AVAILABLE, Reading
@@ -15,6 +16,8 @@ from specscope.sources.nvml.asking import NOT_AVAILABLE, Reading
 if TYPE_CHECKING:
     from specscope.sources.nvml.asking import Device
     from specscope.sources.source import Clock
+
+    _Kept: TypeAlias = tuple[float, int | None, bool, int | None, int | None, int | None, int | None]
 
 POWER_INSTANT: Final = 186
 """NVML_FI_DEV_POWER_INSTANT, mW, from driver 530 on. nvmlDeviceGetPowerUsage is a second's average on most devices
@@ -46,10 +49,15 @@ class Quick:
     Args:
         device: the device.
         index: its number.
+
+    Attributes:
+        busy: a kernel ran in the driver's latest period, by the last sample.
     """
 
     def __init__(self, device: Device, index: int) -> None:
         self._index = index
+        self._kept: list[_Kept] = []
+        self.busy = False
         self._field = FieldValue(POWER_INSTANT)
         self._power_mw = ctypes.c_uint()
         self._clock_mhz = ctypes.c_uint()
@@ -65,8 +73,14 @@ class Quick:
             byref(self._reasons),
         )
 
-    def sample(self, clock: Clock) -> GpuSampled | None:
-        """What the driver tells now; None: nothing.
+    def sample(self) -> bool:
+        """Read the device and keep what it told for ``told``.
+
+        The fact is made later, of several samples at once: woken ten times a second, Python has forgotten all it
+        needs, and making one costs as much as asking the driver (benchmarks/nvml_cost.py).
+
+        Returns:
+            Whether it told anything; ``busy`` is then up to date.
 
         Raises:
             DeviceLostError: the device is gone.
@@ -82,19 +96,29 @@ class Quick:
             clock_mhz = _told(self._clock_mhz.value)
         if self._read_reasons.ask():
             reasons = _told(self._reasons.value)
+        self.busy = bool(busy_pct)
         if power_mw is busy_pct is clock_mhz is reasons is None:
-            return None
-        return GpuSampled(
-            at=clock.now(),
-            target=MACHINE,
-            index=self._index,
-            power_w=None if power_mw is None else power_mw / 1000,
-            instant=None if power_mw is None else instant,
-            sm_clock_mhz=clock_mhz,
-            busy_pct=busy_pct,
-            memory_busy_pct=memory_busy_pct,
-            reasons=reasons,
-        )
+            return False
+        self._kept.append((monotonic(), power_mw, instant, clock_mhz, busy_pct, memory_busy_pct, reasons))
+        return True
+
+    def told(self, clock: Clock) -> list[GpuSampled]:
+        """The samples since the last call in which the device told something, oldest first."""
+        kept, self._kept = self._kept, []
+        return [
+            GpuSampled(
+                at=clock.at_monotonic(read_s),
+                target=MACHINE,
+                index=self._index,
+                power_w=None if power_mw is None else power_mw / 1000,
+                instant=None if power_mw is None else instant,
+                sm_clock_mhz=clock_mhz,
+                busy_pct=busy_pct,
+                memory_busy_pct=memory_busy_pct,
+                reasons=reasons,
+            )
+            for read_s, power_mw, instant, clock_mhz, busy_pct, memory_busy_pct, reasons in kept
+        ]
 
     def _instant_mw(self) -> int | None:
         """Power now. Nothing that runs draws 0 W: a driver that says so does not measure it."""

@@ -104,7 +104,7 @@ class Attachment:
             seat.slow = Device(self.library, handle, self.slow_pulse)
             seat.found = found(seat.device, seat.index, self.clock)
             seat.quick = Quick(seat.device, seat.index)
-            seat.quick.sample(self.clock)  # one that is lost may still tell its name
+            Quick(seat.device, seat.index).sample()  # one that is lost may still tell its name
         except DeviceLostError as error:
             return self.lose(seat, str(error))
         seat.told_lost, seat.in_use, seat.doubt, seat.changed = None, True, None, False
@@ -144,7 +144,10 @@ def run_quick(attachment: Attachment, hand: Hand) -> None:
         attachment.quick_pulse.since = None
         waiting += 1
         if full or waiting == TICKS_A_HAND:
-            hand(facts)
+            samples = [
+                s for seat in attachment.seats if seat.quick is not None for s in seat.quick.told(attachment.clock)
+            ]
+            hand([*samples, *facts])
             facts, waiting = [], 0
         if full and attachment.renewal_due():
             return
@@ -172,17 +175,17 @@ def _quick_facts(attachment: Attachment, seat: Seat, *, full: bool) -> Iterable[
         seat.device.never.clear()
         seat.quick = Quick(seat.device, seat.index)
     try:
-        sample = seat.quick.sample(attachment.clock)
-        seat.busy = seat.busy or bool(sample is not None and sample.busy_pct)
+        tells = seat.quick.sample()
+        seat.busy = seat.busy or seat.quick.busy
         if not full:
-            return [] if sample is None else [sample]
+            return []
         memory = memory_read(seat.device, seat.found, attachment.clock)
     except DeviceLostError as error:
         return attachment.lose(seat, str(error))
     held = memory.processes if memory is not None else None
-    seat.in_use = sample is not None and (held is None or bool(held) or seat.busy)
+    seat.in_use = tells and (held is None or bool(held) or seat.busy)
     seat.busy = False
-    return [fact for fact in (sample, memory) if fact is not None]
+    return [] if memory is None else [memory]
 
 
 def run_slow(attachment: Attachment, hand: Hand) -> None:
