@@ -45,7 +45,8 @@ class Bench:
         told: the log's statistics tell what drafting takes.
         fed_ms: what a plain step takes beside a drafter, more than without.
         layers: of the target, as its header says; None: it was not read.
-        rebuilt_ms: what a step takes longer that is unlike the one before it.
+        rebuilt_ms: what a step takes longer that is unlike the one before it; captured_ms: what the second of like ones
+            in a row does.
         rates: conditional acceptance by position.
         noise: standard deviation of a step's time, relative.
         per_token_ms: what depth adds to a step.
@@ -60,6 +61,7 @@ class Bench:
     fed_ms: float = 0.0
     layers: int | None = 1
     rebuilt_ms: float = 0.0
+    captured_ms: float = 0.0
     rates: tuple[float, ...] = (0.9, 0.85, 0.8, 0.75, 0.7, 0.7, 0.65, 0.65, 0.6, 0.6, 0.55, 0.55, 0.5, 0.5, 0.5)
     n_max: int = 15
     tokens: int = 120
@@ -75,7 +77,8 @@ class Bench:
     ends: bool = True
     hiccup: Callable[[random.Random], float] | None = None
     _rng: random.Random = field(init=False)
-    _before: int = 0
+    _before: int | None = 0
+    _alike: int = 0
     _drafts: int = 0
 
     def __post_init__(self) -> None:
@@ -93,6 +96,7 @@ class Bench:
             yield b.launched(at, task=task)
             yield b.busy(at + 0.001, task=task, fill_tokens=self.prompt, speculative=bool(self.n_max))
             at += 0.05
+            self._before = None
             yield b.step(at, 1, task=task, fill_tokens=self.prompt + 1)
             first, done, drafted, accepted = at, 1, 0, 0
             while self.tokens - done > (0 if self.ends else self.n_max):
@@ -133,8 +137,8 @@ class Bench:
         if width:
             base = self.cost(width) + self.drafting(self.n_max) - self.drafting(width)
             self._drafts += 1
-        if width != self._before:
-            base += self.rebuilt_ms
+        self._alike = self._alike + 1 if width == self._before else 1
+        base += {1: self.rebuilt_ms, 2: self.captured_ms}.get(self._alike, 0.0)
         self._before = width
         took = (base + self.per_token_ms * depth) * max(0.2, self._rng.gauss(1, self.noise))
         return took / 1000 + (self.hiccup(self._rng) if self.hiccup is not None else 0.0)

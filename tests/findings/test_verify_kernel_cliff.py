@@ -28,7 +28,7 @@ def gentle(w: int) -> float:
 def test_a_step_at_the_ninth_row() -> None:
     finding = found_at(RULE, Bench(cost=stepped, requests=150).fold(off()))
     assert finding.severity == "info"
-    assert finding.summary == "a cycle takes 15.3 ms with 8 drafted tokens and 10.1 with 7"
+    assert finding.summary == "a cycle takes 15.3 ms with 8 drafted tokens and 10.2 with 7"
     assert evidence(finding)["width 7"].endswith("seen in cut drafts")
     assert "--spec-draft-n-max 7" in finding.advice
 

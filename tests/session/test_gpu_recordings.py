@@ -65,3 +65,13 @@ def test_a_sorted_vocabulary_is_named_with_what_it_costs() -> None:
     assert findings["full_vocabulary_sort"].cost_ms == pytest.approx(19.0, abs=0.5)
     assert "host_sampling_dominates" in findings
     assert "full_vocabulary_sort" not in {f.name for f in diagnose(replayed("h200_dflash")).findings}
+
+
+def test_the_cycle_in_which_a_graph_is_captured_is_not_what_a_width_costs() -> None:
+    # Requests of 1 to 24 tokens (scripts/long/sweep.py): nearly every cycle of full width is the second of its request.
+    economics = replayed("h200_short_requests").targets[0].economics
+    assert economics is not None
+    widest = next(p for p in economics.costs if p.width == 15)
+    # A server of n_max 15 took 10.8 ms a step over long requests, by its own clock (10.5 .. 11.0).
+    assert (widest.how, widest.low < 10.8 < widest.high) == ("seen", True)
+    assert widest.high < 12

@@ -113,4 +113,4 @@ def test_a_table_before_a_drafter_tells_nothing_of_the_drafters_widths() -> None
 def test_a_drafter_alone_is_timed_by_its_cycles() -> None:
     drafter = [b.found(), b.process("-m x --spec-type draft-dflash"), b.tracing(functions=["begin", "draft"])]
     facts = request(*[f for i in range(4) for f in ended(1 + i / 50, 7, 11.0, method="draft-dflash")])
-    assert times(*drafter, *facts) == {(7, 1): [pytest.approx(20.0)] * 3}
+    assert times(*drafter, *facts) == {(7, 1): [pytest.approx(20.0)] * 2}  # the first has no time, the second is apart

@@ -15,6 +15,7 @@ and 256 MiB or more of cache that was never used. Below a tenth, even a context 
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
@@ -88,7 +89,8 @@ def _worked(case: Case) -> tuple[float, bool]:
     target, at = case.target, case.session.at
     counters, process = target.counters, target.process
     since = max([case.session.started_at, *target.restarts[-1:]])
-    enough = sum(request.ended_at is not None for request in target.requests) >= LEAST_REQUESTS
+    ended = (request for request in target.requests if request.ended_at is not None)
+    enough = next(islice(ended, LEAST_REQUESTS - 1, None), None) is not None
     if counters is not None and counters.tokens_max is not None:
         enough = enough or (counters.generated or 0) >= LEAST_TOKENS
         since = min(since, process.started) if process is not None and process.started is not None else since

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from specscope.session.depth import BAND_TOKENS
 from specscope.session.economics.batches import Batches
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
     from specscope.session.request import Request
     from specscope.session.window import Gain
+
+    _Alike: TypeAlias = tuple[Request, int | None, int]
 
 PLAIN: Final = 0
 """The width of a step without a draft."""
@@ -42,6 +44,11 @@ step once a turn."""
 
 SET_BACK_S: Final = 5.0
 """A step that ended so long before a prompt seen earlier did: the clock was set back, for no source is as late."""
+
+CAPTURED: Final = 2
+"""Which of several like cycles in a row a CUDA device captures as a graph (ggml-cuda, llama.cpp b11434: the first runs
+launch by launch, the second is captured, from the third on the graph is launched whole). On an H200 the second cycle of
+each request took 15.4 ms where the others took 10.6 (n_max 15), 10.9 and 7.7 (7), 9.2 and 5.5 (3)."""
 
 STAMP_S: Final = 1e-4
 """Rounding of a time since the epoch and of the log's stamps."""
@@ -77,6 +84,11 @@ class Cell:
             self.depth += (depth - self.depth) / min(self.steps, LATEST)
 
 
+def taken_as(width: int, cells: Mapping[Key, Cell]) -> dict[Key, Cell]:
+    """The cells with those whose width was not seen as of this one."""
+    return {key._replace(width=width) if key.width == UNSEEN else key: cell for key, cell in cells.items()}
+
+
 @dataclass(eq=False)
 class Kept:
     """How many steps of a kind were taken, and how many more are to pass before the next."""
@@ -104,14 +116,18 @@ class CostBook:
     whose time is no time. On a server that drafts only now and then, the time between two lines of its log holds plain
     steps too: ``sparse`` leaves it out, and the turns of a trace tell it (turn_times.py).
 
+    The second of like cycles in a row is kept apart: it may take half as long again.
+
     Attributes:
-        cells: by key. accepted: accepted lengths in their order, for how much they depend on each other.
+        cells: by key; captured: the second ones.
+        accepted: accepted lengths in their order, for how much they depend on each other.
         depth: running mean of the depth of the steps taken; steps: how many were taken.
         mixed: steps left out because a prompt was computed meanwhile.
         plain_steps: all that were told, timed or not; turns: of them those that a trace timed.
     """
 
     cells: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
+    captured: dict[Key, Cell] = field(default_factory=dict["Key", "Cell"])
     accepted: Batches = field(default_factory=lambda: Batches(robust=False, lot=LENGTHS))
     sparse: bool = False
     depth: float | None = None
@@ -121,6 +137,7 @@ class CostBook:
     turns: int = 0
     _lengths: list[int] = field(default_factory=list[int])
     _prompt_until: float = 0.0
+    _alike: dict[int, _Alike] = field(default_factory=dict[int, "_Alike"])
     _kept: dict[int | None, Kept] = field(default_factory=dict["int | None", "Kept"])
 
     def cycle(self, gain: Gain, running: Mapping[int, Request]) -> None:
@@ -133,14 +150,25 @@ class CostBook:
         if len(lengths) == LENGTHS:
             self.accepted.take(lengths)
         width, gap_ms = gain.drafted, gain.gap_ms
+        captured = self._in_a_row(gain) == CAPTURED
         if gap_ms is None:
             self._prompt_until = max(self._prompt_until, gain.at)
             return
-        kept = self._kept.get(width)
-        if kept is not None and not kept.due():
+        if not captured and not self.due(width):
             return
-        if width != PLAIN and not self.sparse and gain.request.cycle_tokens != gain.tokens:
-            self._timed(gain, running, gap_ms)
+        if width is not None and width != PLAIN and not self.sparse and gain.request.cycle_tokens != gain.tokens:
+            place = self._place(gain, running, gap_ms)
+            if place is None:
+                return
+            self._take(self.captured if captured else self.cells, width, *place, gap_ms)
+
+    def _in_a_row(self, gain: Gain) -> int:
+        """Which of its request's cycles of one width, without another step between them, this is."""
+        request, width = gain.request, gain.drafted
+        before = self._alike.get(request.slot)
+        number = before[2] + 1 if before is not None and before[0] is request and before[1] == width else 1
+        self._alike[request.slot] = (request, width, number)
+        return number
 
     def plain(self, gain: Gain, running: Mapping[int, Request], *, first: bool) -> None:
         """Steps without a draft, all together; ``first``: up to the first token seen.
@@ -151,19 +179,23 @@ class CostBook:
         if first:
             self._prompt_until = max(self._prompt_until, gain.at)
             return
+        self._alike.pop(gain.request.slot, None)
         self.plain_steps += gain.steps
         alone = not gain.request.cycle_tokens or (gain.steps == 1 and not self.sparse)
         if gain.gap_ms is None or not alone or self.turns:
             return
         if self.due(PLAIN):
-            self._timed(gain, running, gain.gap_ms)
+            place = self._place(gain, running, gain.gap_ms)
+            if place is not None:
+                self.add(PLAIN, *place, gain.gap_ms / gain.steps)
 
     def due(self, width: int | None) -> bool:
         """Whether the next step of a width is to be taken; asked once for each."""
         kept = self._kept.get(width)
         return kept is None or kept.due()
 
-    def _timed(self, gain: Gain, running: Mapping[int, Request], gap_ms: float) -> None:
+    def _place(self, gain: Gain, running: Mapping[int, Request], gap_ms: float) -> tuple[int, float | None] | None:
+        """(slots at work, depth) of a step whose time tells what it takes; None where something else is in it."""
         request, at = gain.request, gain.at
         begin = at - gap_ms / 1000
         slots, several = 1, False
@@ -174,40 +206,34 @@ class CostBook:
             last = other.last_step_at
             if last is None and not other.decoded:
                 self.mixed += 1
-                return  # its prompt is being computed
+                return None  # its prompt is being computed
             if last is not None and last > at - AT_WORK * gap_ms / 1000:
                 slots += 1
         if at < self._prompt_until - SET_BACK_S:
             self._prompt_until = 0.0
         if gap_ms <= 0 or (several and begin < self._prompt_until - STAMP_S):
             self.mixed += 1
-            return
+            return None
         base = request.resident_before()
-        depth = None if base is None else base + (request.tokens() or 0) - gain.tokens / 2
-        width = gain.drafted
-        if width is None:
-            self.add(PLAIN, slots, depth, gap_ms / gain.steps)
-        else:
-            self.add(width, slots, depth, gap_ms)
+        return slots, None if base is None else base + (request.tokens() or 0) - gain.tokens / 2
 
     def add(self, width: int, slots: int, depth: float | None, took_ms: float) -> None:
         """Take in one step of known width."""
+        self._take(self.cells, width, slots, depth, took_ms)
+
+    def _take(self, cells: dict[Key, Cell], width: int, slots: int, depth: float | None, took_ms: float) -> None:
         self.steps += 1
         kept = self._kept.get(width)
         if kept is None:
             kept = self._kept[width] = Kept()
         kept.taken += 1
         key = Key(width, slots, band_of(depth))
-        cell = self.cells.get(key)
+        cell = cells.get(key)
         if cell is None:
-            cell = self._new(key)
+            if len(cells) >= CELLS:
+                del cells[min(cells, key=lambda k: cells[k].used)]
+            cell = cells[key] = Cell()
         cell.used = self.steps
         cell.take(took_ms, depth)
         if depth is not None:
             self.depth = depth if self.depth is None else self.depth + (depth - self.depth) / min(self.steps, LATEST)
-
-    def _new(self, key: Key) -> Cell:
-        if len(self.cells) >= CELLS:
-            del self.cells[min(self.cells, key=lambda k: self.cells[k].used)]
-        cell = self.cells[key] = Cell()
-        return cell

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import exp, hypot, log, sqrt
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.batches import Z95, below, t95
 from specscope.session.economics.cost_book import PLAIN
 from specscope.session.economics.state import CostPoint, PlainPoint, Span
+from specscope.session.economics.strata import LEAST_STEPS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from specscope.session.economics.batches import Mean
     from specscope.session.economics.cost_book import Cell, Key
     from specscope.session.economics.draft_pass import DraftPass
-
-LEAST_STEPS: Final = 12
-"""Steps before a width's time is told: more than one lot of the trimmed mean, so that no three outliers are all of
-it. Its interval says how well it is known."""
+    from specscope.session.economics.strata import Fit, Strata
 
 KERNEL_ROWS: Final = 8
 """Rows up to which CUDA multiplies by the mat-vec kernels (ggml-cuda MMVQ_MAX_BATCH_SIZE, llama.cpp b11434): a draft
@@ -29,103 +26,6 @@ of 7 and the last token are 8 rows, a draft of 8 is the first beyond."""
 REPEAT: Final = 0.041
 """Standard deviation of a run's times beside another run of the same server, as a share: published repeat-to-repeat
 noise is 4.1 % (another card: 14.7 %), and no run's own scatter tells of it."""
-
-
-class _Fit(NamedTuple):
-    width: int
-    ms: float
-    se: float
-    n: int
-    freedom: float
-
-
-@dataclass(frozen=True)
-class Strata:
-    """The steps of the number of slots seen most, by width, corrected to one depth.
-
-    Attributes:
-        slots: how many.
-        depth: to which the times refer; None: not seen.
-        slope: milliseconds that a resident token adds to each step; None: no width was seen at two depths.
-        leaks: widths lie at different depths and nothing tells what depth costs.
-    """
-
-    slots: int
-    depth: float | None
-    slope: float | None
-    leaks: bool
-    fits: tuple[_Fit, ...]
-
-
-class _Seen(NamedTuple):
-    width: int
-    depth: float | None
-    mean: Mean
-
-
-def stratum(cells: Mapping[Key, Cell], depth: float | None) -> Strata | None:
-    """Compare widths at the same number of slots and the same depth; None before there is enough of anything.
-
-    Depth is compared within each width: a step reads the KV cache once, however many rows it has, so that the cost
-    of depth is one slope, and a width that is only seen deep (the ends of requests) is not taken for a dear one.
-    """
-    by_slots: dict[int, int] = {}
-    for key, cell in cells.items():
-        if key.width >= 0:
-            by_slots[key.slots] = by_slots.get(key.slots, 0) + cell.steps
-    if not by_slots:
-        return None
-    slots = max(by_slots, key=lambda s: (by_slots[s], -s))
-    seen = [
-        _Seen(key.width, None if key.band is None else cell.depth, mean)
-        for key, cell in cells.items()
-        if key.slots == slots and key.width >= 0 and (mean := cell.times.mean()) is not None
-    ]
-    placed = [s for s in seen if s.depth is not None]
-    if placed and 2 * sum(s.mean.n for s in placed) >= sum(s.mean.n for s in seen):
-        seen = placed
-    else:
-        seen, depth = [s._replace(depth=None) for s in seen], None
-    return _corrected(seen, slots, depth)
-
-
-def _corrected(seen: list[_Seen], slots: int, depth: float | None) -> Strata:
-    widths = sorted({s.width for s in seen})
-    groups = {w: [s for s in seen if s.width == w] for w in widths}
-    slope, slope_se = _slope(groups.values()) if depth is not None else (None, 0.0)
-    fits: list[_Fit] = []
-    depths: list[float] = []
-    for width, rows in groups.items():
-        n = sum(s.mean.n for s in rows)
-        ms = sum(s.mean.value * s.mean.n for s in rows) / n
-        variance = sum((s.mean.se * s.mean.n / n) ** 2 for s in rows)
-        if depth is not None:
-            off = depth - sum((s.depth or 0.0) * s.mean.n for s in rows) / n
-            depths.append(off)
-            ms += (slope or 0.0) * off
-            variance += (slope_se * off) ** 2
-        if n >= LEAST_STEPS and ms > 0:
-            fits.append(_Fit(width, ms, sqrt(variance), n, sum(s.mean.freedom for s in rows)))
-    leaks = slope is None and bool(depths) and max(depths) - min(depths) > 1024  # noqa: PLR2004  a band of depth
-    return Strata(slots, depth, slope, leaks, tuple(fits))
-
-
-def _slope(groups: Iterable[list[_Seen]]) -> tuple[float | None, float]:
-    """Milliseconds per resident token, and its standard error: by width, never across widths."""
-    across = along = noise = 0.0
-    for rows in groups:
-        if len(rows) < 2:  # noqa: PLR2004  one depth has no slope
-            continue
-        n = sum(s.mean.n for s in rows)
-        middle = sum((s.depth or 0.0) * s.mean.n for s in rows) / n
-        for s in rows:
-            off = (s.depth or 0.0) - middle
-            across += s.mean.n * off * off
-            along += s.mean.n * off * s.mean.value
-            noise += (s.mean.n * off * s.mean.se) ** 2
-    if not across:
-        return None, 0.0
-    return max(0.0, along / across), sqrt(noise) / across
 
 
 def plain_points(cells: Mapping[Key, Cell], slots: int) -> tuple[PlainPoint, ...]:
@@ -178,7 +78,7 @@ def _never_falling(points: Sequence[CostPoint]) -> tuple[CostPoint, ...]:
     )
 
 
-def _point(fit: _Fit) -> CostPoint:
+def _point(fit: Fit) -> CostPoint:
     half = t95(fit.freedom) * fit.se
     return CostPoint(fit.width, fit.ms, below(fit.ms, half), fit.ms + half, fit.n, "seen")
 
@@ -192,9 +92,15 @@ def mean_cost(strata: Strata, cycles: Mapping[int, int]) -> Span | None:
     n = sum(count for _, count in fits)
     if not n:
         return None
-    ms = sum(f.ms * count for f, count in fits) / n
-    half = t95(sum(f.freedom for f, _ in fits)) * sqrt(sum((f.se * count / n) ** 2 for f, count in fits))
-    return Span(ms, below(ms, half), ms + half)
+    captured = {f.width: f for f in strata.captured}
+    total = variance = 0.0
+    for fit, count in fits:
+        dear = captured.get(fit.width)
+        share = min(1.0, dear.n / count) if dear is not None else 0.0
+        total += count * ((1 - share) * fit.ms + share * (dear.ms if dear is not None else 0.0))
+        variance += (count * hypot((1 - share) * fit.se, share * (dear.se if dear is not None else 0.0))) ** 2
+    half = t95(sum(f.freedom for f, _ in fits)) * sqrt(variance) / n
+    return Span(total / n, below(total / n, half), total / n + half)
 
 
 def pooled(values: list[tuple[float, float]]) -> list[float]:

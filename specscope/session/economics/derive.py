@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING
 
 from specscope.session.economics.acceptance import LEAST_CYCLES, Acceptance, clustering
 from specscope.session.economics.advisor import Advisor
-from specscope.session.economics.cost_book import UNSEEN
+from specscope.session.economics.cost_book import taken_as
 from specscope.session.economics.cost_model import (
     CostCurve,
-    Strata,
     mean_cost,
     plain_points,
     seen_costs,
-    stratum,
     with_recorded,
 )
 from specscope.session.economics.depth_gain import gains_by_depth
@@ -28,6 +26,7 @@ from specscope.session.economics.plain import bandwidth_floor, best_plain, plain
 from specscope.session.economics.prefill import paid_back, prefill
 from specscope.session.economics.regimes import RegimeBook
 from specscope.session.economics.state import Drafting, Economics, Span
+from specscope.session.economics.strata import Strata, stratum
 from specscope.session.economics.verdict import basis_of, bounded, speedup_of
 
 if TYPE_CHECKING:
@@ -101,18 +100,18 @@ class _Deriver:
 
     def economics(self) -> Economics:
         """The figures, as far as there is evidence for them."""
-        joint, cells = dict(self.book.tally.joint), self.costs.cells
+        joint, cells, captured = dict(self.book.tally.joint), self.costs.cells, self.costs.captured
         n_max = self.book.width_limit
         seen_widths = any(w > 0 for w, _ in joint)
         if not seen_widths and n_max is not None and joint:
             self.assumes.append(f"draft widths are not seen by polling: taken as {n_max}, the limit in force")
             joint = {(n_max, min(a, n_max)): n for (_, a), n in joint.items()}
-            cells = {k._replace(width=n_max) if k.width == UNSEEN else k: cell for k, cell in cells.items()}
+            cells, captured = taken_as(n_max, cells), taken_as(n_max, captured)
         by_request = self.by_request
         by_step = plain_points(cells, 1)
         if len(by_step) > len(by_request) > 0:
             by_request = ()  # long requests go through several depths, which only their steps tell apart
-        strata = stratum(cells, self.costs.depth)
+        strata = stratum(cells, self.costs.depth, captured)
         self._methods(strata)
         if self.drafter is not None:
             joint = dict(self.drafter.tally.joint)

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.economics.acceptance import clustering
 from specscope.session.economics.batches import t95
-from specscope.session.economics.cost_model import mean_cost, stratum
+from specscope.session.economics.cost_model import mean_cost
 from specscope.session.economics.method_book import TOGETHER
 from specscope.session.economics.state import Span
+from specscope.session.economics.strata import stratum
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,8 +15,8 @@ from specscope.session.economics.state import PlainPoint, PlainTime
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specscope.session.economics.cost_model import Strata
     from specscope.session.economics.state import CostPoint, Drafting, RecordedRun, Span
+    from specscope.session.economics.strata import Strata
     from specscope.session.gpu_state import GpuUse
     from specscope.session.memory.map_state import Memory
     from specscope.session.request import Request

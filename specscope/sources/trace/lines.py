@@ -309,8 +309,8 @@ BURST_S: Final[dict[Mode, float | None]] = {"cheap": None, "auto": 0.3, "full": 
 """How long the dear probes are armed at a time. They slow an H200's cycle by 11 % while armed."""
 
 BURST_EVERY_S: Final[dict[Mode, float | None]] = {"cheap": None, "auto": 20.0, "full": 1.0}
-"""From the begin of one burst to the next. Arming and disarming cost more than the burst: every 10 s an H200's server is
-slowed by 2.3 % (1.4 .. 3.3), every 20 s by 1.2 % (0.7 .. 1.8; benchmarks/results/traced_on_h200.md)."""
+"""From the begin of one burst to the next. Arming and disarming cost more than the burst itself: every 10 s, an H200's
+server is slowed by 2.3 % (1.4 .. 3.3), every 20 s by 1.2 % (0.7 .. 1.8; benchmarks/results/traced_on_h200.md)."""
 
 
 def _slot(number: int) -> int:
