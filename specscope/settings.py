@@ -86,7 +86,7 @@ class Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         live_metrics_s: read /metrics at this interval even while the server is busy; each read resets the
             server's rate gauges for every other reader, so the default reads only when requests have ended.
         trace: probes on the server's process: ``off``; ``cheap``: cycles and the parts of a turn; ``auto``: all that
-            is permitted, the dear probes in bursts of 0.3 s in 10 s; ``full``: the dear ones all the time.
+            is permitted, the dear probes in bursts of 0.3 s in 20 s; ``full``: the dear ones all the time.
         stacks: sample the Python frames of a server that runs inside Python (py-spy); others say that they have none.
         gpu: watch the GPUs of this machine (NVML) when a watched server is on it.
         profile: recommendations by name.

@@ -178,7 +178,7 @@ def _common() -> Parser:
     group.add_argument(
         "--trace",
         choices=("auto", "off", "cheap", "full"),
-        help="probes on the server: auto is all that is permitted (as root; the dear ones 0.3 s in 10 s)",
+        help="probes on the server: auto is all that is permitted (as root; the dear ones 0.3 s in 20 s)",
     )
     group.add_argument(
         "--stacks", action="store_true", default=None, help="also sample the Python frames of a server inside Python"
