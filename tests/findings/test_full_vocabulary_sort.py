@@ -85,7 +85,10 @@ def test_the_servers_defaults_count_until_a_request_shows_others() -> None:
         ({"top_k": 0, "min_p": 0.0, "temperature": 0.0}, "top_k 0 leaves the whole vocabulary"),
         ({"top_k": 5000, "min_p": 0.0}, "top_k 5000 leaves the 5,000 likeliest tokens"),
         ({"top_k": 0, "top_p": 1.0, "typical_p": 0.9}, "top_k 0 leaves the whole vocabulary"),
-        ({"top_k": 0, "min_p": 0.05, "samplers": ["top_p", "min_p"]}, "top_k 0 leaves the whole vocabulary"),
+        ({"top_k": 0, "min_p": 0.05, "samplers": ["top_k", "top_p", "min_p"]}, "top_k 0 leaves the whole vocabulary"),
+        ({"top_k": 40, "samplers": ["top_p", "min_p"]}, "no top_k before top_p leaves the whole vocabulary"),
+        ({"top_k": 40, "samplers": ["top_p", "top_k"]}, "no top_k before top_p leaves the whole vocabulary"),
+        ({"samplers": ["top_p", "temperature"]}, "no top_k before top_p leaves the whole vocabulary"),
     ],
     ids=[
         "min_p comes after top_p",
@@ -93,11 +96,26 @@ def test_the_servers_defaults_count_until_a_request_shows_others() -> None:
         "thousands",
         "typical_p sorts as well",
         "in that order",
+        "top_k is not among the samplers",
+        "top_k comes after the sort",
+        "top_k is not even shown",
     ],
 )
 def test_what_narrows_nothing_before_the_sort(params: dict[str, object], said: str) -> None:
     finding = static(b.busy(params={"top_p": 0.95} | params))
     assert finding.summary == f"{said} to sort at each verified position"
+
+
+def test_a_top_k_that_has_no_turn_before_the_sort_is_to_be_given_one() -> None:
+    own_order = b.busy(params={"top_k": 40, "top_p": 0.95, "samplers": ["top_p", "temperature"]})
+    finding = static(own_order)
+    assert finding.advice.startswith("name top_k before top_p in --samplers")
+    assert (
+        evidence(finding)["sampling"] == "top_k 40, top_p 0.95, samplers top_p temperature (the last request, /slots)"
+    )
+    measured = found(RULE, TARGET, GPU, own_order, *SORTED)
+    assert measured.summary == "sampling works on all 49,152 tokens of the vocabulary at each verified position"
+    assert measured.advice == finding.advice
 
 
 @pytest.mark.parametrize(

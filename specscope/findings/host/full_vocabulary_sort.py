@@ -21,7 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Collecting, Rule
-from specscope.session.provenance.known import SAMPLERS
+from specscope.findings.sampler_chain import chain, number
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -80,7 +80,7 @@ def look(case: Case) -> Seen:
                 ("each sampled token", f"{each_ms:.2f} ms, {each_ns:.0f} ns an entry ({USUAL_NS:.0f} is usual)"),
                 ("tokens sampled", f"{tokens:.1f} a turn"),
             ),
-            ADVICE,
+            _advice(target),
             cost_ms=(each_ns - USUAL_NS) * vocabulary * tokens / 1e6,
         ),
     )
@@ -88,24 +88,27 @@ def look(case: Case) -> Seen:
 
 def _unnarrowed(target: Target) -> bool:
     """Whether a sampler that sorts comes before any that narrows. With mirostat there are others in their place."""
-    order = target.config.sampling.get("samplers")
-    if _number(target, "mirostat"):
-        return False
-    for name in order if isinstance(order, list) else SAMPLERS:  # pyright: ignore[reportUnknownVariableType]  JSON
+    for name in chain(target):
         if name == "top_k":
-            top_k = _number(target, "top_k")
+            top_k = number(target, "top_k")
             if top_k is None or 0 < top_k <= MANY:
                 return False
-        elif name in ("min_p", "top_n_sigma") and (_number(target, name) or 0.0) > TOLERANCE:
+        elif name in ("min_p", "top_n_sigma") and (number(target, name) or 0.0) > TOLERANCE:
             return False
-        elif name in SORTING and (_number(target, SORTING[name]) or 1.0) < 1.0:
+        elif _sorts(target, name):
             return True
     return False
 
 
-def _number(target: Target, name: str) -> float | None:
-    value = target.config.sampling.get(name)
-    return value if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+def _sorts(target: Target, name: str) -> bool:
+    return name in SORTING and (number(target, SORTING[name]) or 1.0) < 1.0
+
+
+def _too_early(target: Target) -> str:
+    """The sampler that sorts before top_k has its turn, whatever its value; empty where top_k comes first."""
+    order = chain(target)
+    first = next(name for name in order if name == "top_k" or _sorts(target, name))
+    return "" if first == "top_k" else first
 
 
 def _measured(target: Target) -> tuple[float, float, int] | Collecting | None:
@@ -128,33 +131,40 @@ def _hides_waiting(anatomy: Anatomy) -> bool:
 
 def _by_parameters(case: Case) -> tuple[Finding, ...]:
     """Untraced."""
-    target = case.target
+    target, early = case.target, _too_early(case.target)
+    given = f"no top_k before {early}" if early else f"top_k {number(target, 'top_k'):.4g}"
     return (
         RULE.found(
             case,
-            f"top_k {_number(target, 'top_k'):.4g} leaves {_left(target)} to sort at each verified position",
+            f"{given} leaves {_left(target)} to sort at each verified position",
             (
                 ("sampling", _parameters(target)),
                 ("cost", "not measured here; a trace shows it (--trace auto, as root)"),
             ),
-            ADVICE,
+            _advice(target),
             severity="info",
         ),
     )
 
 
+def _advice(target: Target) -> str:
+    early = _too_early(target)
+    return f'name top_k before {early} in --samplers (or "samplers" of the requests) and {ADVICE}' if early else ADVICE
+
+
 def _left(target: Target, vocabulary: int | None = None) -> str:
     """What is left to sort."""
-    top_k = _number(target, "top_k")
-    if top_k is not None and top_k > 0:
+    top_k = number(target, "top_k")
+    if top_k is not None and top_k > 0 and not _too_early(target):
         return f"the {top_k:,.0f} likeliest tokens"
     return "the whole vocabulary" if vocabulary is None else f"all {vocabulary:,} tokens of the vocabulary"
 
 
 def _parameters(target: Target) -> str:
     where = "the last request, /slots" if target.config.sampling_from == "request" else "/props"
-    known = {name: _number(target, name) for name in ("top_k", "min_p", "top_p")}
-    return ", ".join(f"{n} {v:.4g}" for n, v in known.items() if v is not None) + f" ({where})"
+    known = {name: number(target, name) for name in ("top_k", "min_p", "top_p")}
+    order = f", samplers {' '.join(chain(target))}" if _too_early(target) else ""
+    return ", ".join(f"{n} {v:.4g}" for n, v in known.items() if v is not None) + f"{order} ({where})"
 
 
 RULE = Rule("SPC503", "full_vocabulary_sort", "warning", look)
