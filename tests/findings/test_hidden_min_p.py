@@ -41,7 +41,8 @@ def test_a_request_that_sets_none_has_the_default_too() -> None:
 
 
 def test_the_users_profile_goes_before_the_file() -> None:
-    finding = found(RULE, PLAIN, DEFAULTS, b.model(sampling={"min_p": 0.05}), profile=MINE)
+    reads_no_file = b.props(kind="ik_llama.cpp", defaults={"min_p": WIDENED, "temperature": 0.8})
+    finding = found(RULE, PLAIN, reads_no_file, b.model(sampling={"min_p": 0.1}), profile=MINE)
     assert evidence(finding)["recommended"] == "0 (the model card)"
     wanted = Profile(sampling={"min_p": 0.02})
     assert "--min-p 0.02" in found(RULE, PLAIN, DEFAULTS, profile=wanted).advice
@@ -55,6 +56,32 @@ def test_the_models_card_speaks_where_profile_and_file_do_not() -> None:
     assert evidence(finding)["recommended"].startswith("0 (the card of Thirty, https://example.org/card")
     assert found(RULE, *facts, cards=(card,), profile=MINE).summary.endswith("the model card says 0")
     assert look(RULE, PLAIN, DEFAULTS, b.model(name="Forty"), cards=(card,)) == ()
+
+
+def test_what_the_model_file_set_is_taken_as_meant() -> None:
+    by_file = b.props(defaults={"min_p": 0.02})
+    assert look(RULE, PLAIN, by_file, b.model(sampling={"min_p": 0.02}), profile=MINE) == ()
+
+
+def test_a_value_that_no_build_has_by_default_was_set_out_of_sight() -> None:
+    assert look(RULE, b.props(defaults={"min_p": 0.1}), profile=MINE) == ()
+
+
+@pytest.mark.parametrize(
+    ("params", "matters"),
+    [
+        ({"samplers": ["top_k", "min_p", "temperature"]}, True),
+        ({"samplers": ["top_k", "temperature"]}, False),
+        ({"mirostat": 2}, False),
+        ({"temperature": 0.0}, False),
+        ({"temperature": 0.0, "dynatemp_range": 0.5}, True),
+        ({"temperature": 0.0, "samplers": ["min_p"]}, True),
+    ],
+    ids=["among the samplers", "not among them", "mirostat", "greedy", "of a range of temperatures", "no temperature"],
+)
+def test_nothing_is_said_where_it_has_no_effect(params: dict[str, object], *, matters: bool) -> None:
+    seen = look(RULE, PLAIN, DEFAULTS, CARD, b.busy(params={"min_p": WIDENED} | params))
+    assert bool(seen) is matters
 
 
 def test_a_profile_about_other_parameters_leaves_the_word_to_the_file() -> None:

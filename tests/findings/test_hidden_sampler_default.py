@@ -45,6 +45,22 @@ def test_one_alone() -> None:
     assert finding.summary == "top_k 40 is in force by default; 64 is recommended"
 
 
+@pytest.mark.parametrize(
+    ("params", "names"),
+    [
+        ({"temperature": 0.0}, set()),
+        ({"samplers": ["top_k", "top_p"]}, {"top_k"}),
+        ({"samplers": ["top_p", "temperature"]}, {"temperature"}),
+        ({"mirostat": 1}, {"temperature"}),
+    ],
+    ids=["greedy by the request", "no temperature", "no top_k", "mirostat"],
+)
+def test_parameters_without_effect_are_left_out(params: dict[str, object], names: set[str]) -> None:
+    seen = look(RULE, PLAIN, PROPS, b.busy(params=DEFAULTS | params), profile=MINE)
+    assert not isinstance(seen, Collecting)
+    assert {name for finding in seen for name in evidence(finding)} == names
+
+
 def test_a_card_with_two_modes() -> None:
     finding = found(RULE, PLAIN, PROPS, NAMED, cards=(TWO_MODES,))
     assert evidence(finding) == {

@@ -9,7 +9,8 @@ published case went from 78.3 to 84.6 tok/s (+8.1 %), acceptance 36.2 -> 38.7 %,
 
 What to do: send ``"min_p": 0`` with each request, or start the server with ``--min-p 0`` (the recommended value).
 
-Evidence: the effective value, where it comes from, and who recommends what.
+Evidence: the effective value, where it comes from, and who recommends what. Nothing is said where it has no effect:
+where min_p is not among the ``--samplers``, with mirostat, and at temperature 0.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.sampler_chain import has_effect
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -39,7 +41,7 @@ def look(case: Case) -> Seen:
     effective = target.config.sampling.get("min_p")
     if not isinstance(effective, (int, float)):
         return Collecting("/props or a request on /slots")
-    if abs(effective - wanted) <= TOLERANCE:
+    if abs(effective - wanted) <= TOLERANCE or not has_effect(target, "min_p"):
         return ()
     origin = _origin(target, effective)
     if origin is None:
@@ -70,8 +72,11 @@ def _recommended(case: Case) -> tuple[float, str] | None:
 
 def _origin(target: Target, effective: float) -> str | None:
     """Where an unset min_p comes from; None when somebody set it on purpose."""
+    setting = target.provenance.setting("min_p")
     if target.flags is not None and "min_p" in target.flags.sampling:
         return None
+    if setting is not None and setting.origin not in ("server default", "request"):
+        return None  # the model file's, or that of a command line out of sight
     told = target.props.defaults.get("min_p") if target.props is not None else None
     default = told if isinstance(told, (int, float)) else SERVER_DEFAULT
     if abs(default - effective) > TOLERANCE:

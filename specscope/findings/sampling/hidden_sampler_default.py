@@ -11,7 +11,9 @@ it which drafts are accepted, are then not those that the model's makers describ
 What to do: send the recommended values with each request, or give them to the server once as flags.
 
 Evidence: for each parameter the value in force, which comes from the server's own defaults, and who recommends what.
-A value that a flag, a variable, the model file or the request set is taken as meant.
+A value that a flag, a variable, the model file or the request set is taken as meant. Parameters without effect are left
+out: those whose sampler is not among ``--samplers``, all but the temperature with mirostat, and at temperature 0 those
+that only cut off unlikely tokens.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.sampler_chain import has_effect
 from specscope.session.provenance.values import written
 
 if TYPE_CHECKING:
@@ -37,7 +40,8 @@ def look(case: Case) -> Seen:
         return ()
     if all(setting.value is None for setting, _ in advised):
         return Collecting("/props or a request on /slots")
-    hidden = [(s, told) for s, told in advised if s.deviates and s.origin == "server default"]
+    at_default = [(s, told) for s, told in advised if s.deviates and s.origin == "server default"]
+    hidden = [(setting, told) for setting, told in at_default if has_effect(case.target, setting.name)]
     if not hidden:
         return ()
     return (
