@@ -6,6 +6,7 @@ takes everything up to the break. Unknown kinds of facts, from a newer specscope
 
 from __future__ import annotations
 
+import re
 import zlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Self
@@ -24,6 +25,8 @@ GZIP_WBITS: Final = 31
 CHUNK: Final = 1 << 18
 PIECE: Final = 16
 FLUSH_EVERY_S: Final = 1.0
+ENDLESS: Final = re.compile(rb"\d{309}")
+"""In a line that is no fact: arithmetic fails on whole numbers beyond the largest floating one, of 309 digits."""
 
 
 class RecordingError(ValueError):
@@ -160,6 +163,9 @@ class Recording:
                 event = decode(line)
             except (msgspec.MsgspecError, UnicodeDecodeError):
                 self.skipped += bool(line.strip())
+                continue
+            if ENDLESS.search(line):
+                self.skipped += 1
                 continue
             yield event
 

@@ -93,6 +93,7 @@ def test_a_compressed_recording_whose_end_was_lost_to_zeros_gives_the_facts_befo
         b"[]",
         b"null",
         HEADER.strip(),
+        b'{"k":"slot","at":1.0,"slot":0,"n_ctx":1' + b"0" * 400 + b"}",
     ],
 )
 def test_a_line_that_is_no_known_fact_is_skipped_and_counted(tmp_path: Path, line: bytes) -> None:

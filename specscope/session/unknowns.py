@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+MOST_DIGITS: Final = 18
+"""Of a whole number in the log: more are no count of anything."""
 
 Number = TypeVar("Number", int, float)
 
@@ -19,4 +22,4 @@ def sum_if_known(values: Sequence[Number | None]) -> Number | None:
 def number_said(said: Mapping[str, Mapping[str, str]], code: str, field: str) -> int | None:
     """A whole number that a line of the log told; None without the line, the field, or a number in it."""
     text = said.get(code, {}).get(field, "")
-    return int(text) if text.isdigit() else None
+    return int(text) if text.isdecimal() and len(text) <= MOST_DIGITS else None

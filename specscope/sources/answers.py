@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from specscope.events import PropsRead
-from specscope.sources.slots_json import keep_params
+from specscope.sources.slots_json import LARGEST, keep_params
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,4 +156,6 @@ def _props(props: dict[str, Any], at: float, target: str) -> PropsRead:
 
 def _typed(value: Any, kind: type[Any]) -> Any:  # noqa: ANN401  free JSON in, checked value out
     """The value if it is of this kind, else None."""
-    return value if isinstance(value, kind) and (kind is bool or not isinstance(value, bool)) else None
+    if not isinstance(value, kind) or (kind is not bool and isinstance(value, bool)):
+        return None
+    return None if kind is int and abs(value) > LARGEST else value

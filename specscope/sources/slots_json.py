@@ -7,7 +7,7 @@ mid-2024 and ik_llama.cpp (flat parameters, ``state`` instead of ``is_processing
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, TypeAlias
 
 import msgspec
 
@@ -19,6 +19,11 @@ KEPT_TEXTS: Final = frozenset({"samplers", "speculative.types", "speculative.typ
 text (prompt, grammar, stop words, logit biases) is never taken in."""
 
 NAME_LENGTH: Final = 200
+
+LARGEST: Final = 2**63 - 1
+"""No count and no parameter of a server is larger; arithmetic fails on what JSON may hold beyond it."""
+
+Whole: TypeAlias = Annotated[int, msgspec.Meta(ge=-LARGEST, le=LARGEST)]
 
 _NOT_PARAMS: Final = frozenset(
     {
@@ -39,22 +44,22 @@ _NOT_PARAMS: Final = frozenset(
 class NextToken(msgspec.Struct):
     """The part of ``next_token`` that is read."""
 
-    n_decoded: int | None = None
-    n_remain: int | None = None
+    n_decoded: Whole | None = None
+    n_remain: Whole | None = None
 
 
 class SlotRow(msgspec.Struct):
     """The part of a slot that is read at every poll."""
 
-    id: int
-    n_ctx: int | None = None
+    id: Whole
+    n_ctx: Whole | None = None
     speculative: bool | None = None
     is_processing: bool | None = None
-    state: int | None = None
-    id_task: int | None = None
-    n_prompt_tokens: int | None = None
-    n_prompt_tokens_processed: int | None = None
-    n_prompt_tokens_cache: int | None = None
+    state: Whole | None = None
+    id_task: Whole | None = None
+    n_prompt_tokens: Whole | None = None
+    n_prompt_tokens_processed: Whole | None = None
+    n_prompt_tokens_cache: Whole | None = None
     next_token: list[NextToken] | NextToken | None = None
 
     @property
@@ -149,7 +154,12 @@ def keep_params(row: dict[str, Any]) -> dict[str, Json] | None:
         found = {k: v for k, v in row.items() if k not in _NOT_PARAMS and not k.startswith("n_prompt")}
     else:
         return None
-    return {k: v for k, v in found.items() if isinstance(v, (bool, int, float)) or (k in KEPT_TEXTS and _is_name(v))}
+    return {k: v for k, v in found.items() if _is_number(v) or (k in KEPT_TEXTS and _is_name(v))}
+
+
+def _is_number(value: Any) -> bool:  # noqa: ANN401  free JSON
+    """A number, or yes or no."""
+    return isinstance(value, float) or (isinstance(value, int) and abs(value) <= LARGEST)
 
 
 def _is_name(value: Any) -> bool:  # noqa: ANN401  free JSON

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import builders as b
+import msgspec
 import pytest
 from driver_says import PID, reading, served
 from judged import evidence, found, look
 from nvml_standin import busy_h200
 
+from specscope.events import GpuFound
 from specscope.findings.host.cuda_graphs_lost import RULE
 
 if TYPE_CHECKING:
@@ -45,6 +47,16 @@ def test_an_older_builds_batches_matter_where_drafts_are_verified() -> None:
     assert look(RULE, logged("batch size > 1 ")) == ()
     drafting = b.busy(params={"speculative.types": "draft-simple"})
     assert "newer builds" in found(RULE, logged("batch size > 1 "), drafting).advice
+
+
+@pytest.mark.parametrize("compute", ["6.x", "x.1", "\N{SUPERSCRIPT SIX}.1", "6.1.2", ""])
+async def test_a_capability_that_is_no_number_is_unknown(gpus: Gpus, compute: str) -> None:
+    gpus.add(busy_h200(PID))
+    facts = [
+        msgspec.structs.replace(fact, compute=compute) if isinstance(fact, GpuFound) else fact
+        for fact in served((await reading(gpus), 1))
+    ]
+    assert look(RULE, CUDA, *facts) == ()
 
 
 async def test_a_device_that_is_too_old(gpus: Gpus) -> None:

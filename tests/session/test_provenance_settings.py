@@ -294,6 +294,16 @@ def test_a_context_that_was_fitted_says_so() -> None:
     assert (found.value, found.note) == (48_384, "reduced from 262144 to fit into memory")
 
 
+def test_a_line_of_the_log_without_its_numbers_tells_nothing() -> None:
+    drafting = b.busy(params={"speculative.types": "draft-simple"})
+    for n_max in ("", "many", "nan", "1e999", "9" * 5000):
+        lines = b.said("spec_params", n_max=n_max, p_min="none"), b.said("context_reduced")
+        facts = (b.process("-m m.gguf --spec-draft-n-max 5", env={}), b.props(n_ctx=4096, total_slots=1), *lines)
+        assert setting("spec_draft_n_max", drafting, *facts).value == 5
+        assert setting("spec_draft_p_min", drafting, *facts).value == 0
+        assert setting("ctx_size", *facts).note == "the server's own choice"
+
+
 # --- what is worth a row --------------------------------------------------------------------------------------------
 
 

@@ -124,6 +124,13 @@ def test_props_whose_fields_are_of_odd_types() -> None:
     assert read == PropsRead(at=1.0, target="t0")
 
 
+def test_props_with_numbers_beyond_any_count() -> None:
+    endless = b"1" + b"0" * 400
+    content = b'{"total_slots":2,"default_generation_settings":{"n_ctx":%b,"params":{"top_k":%b,"min_p":0.1}}}'
+    _, read = props(Answer(200, content % (endless, endless)))
+    assert read == PropsRead(at=1.0, target="t0", total_slots=2, defaults={"min_p": 0.1})
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

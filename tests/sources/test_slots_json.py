@@ -72,6 +72,16 @@ def test_a_field_of_an_odd_type_takes_nothing_from_the_others() -> None:
     assert (odd.id, odd.n_ctx, odd.speculative, odd.busy, odd.decoded) == (1, 4096, None, True, None)
 
 
+def test_a_whole_number_beyond_any_count_is_unknown() -> None:
+    endless = b"1" + b"0" * 400
+    content = b'[{"id":0,"n_ctx":%b,"next_token":[{"n_decoded":%b}],"n_prompt_tokens":7,'
+    content += b'"params":{"top_k":%b,"min_p":0.1}}]'
+    content %= (endless, endless, endless)
+    (slot,) = read_slots(content)
+    assert (slot.n_ctx, slot.decoded, slot.n_prompt_tokens) == (None, None, 7)
+    assert read_params(content, 0) == {"min_p": 0.1}
+
+
 def test_absent_is_unknown() -> None:
     (slot,) = read_slots(b'[{"id":3,"next_token":[]}]')
     assert (slot.busy, slot.task, slot.decoded, slot.n_ctx, slot.speculative) == (None, None, None, None, None)

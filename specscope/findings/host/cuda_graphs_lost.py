@@ -68,7 +68,9 @@ def _by_reason(reason: str) -> str:
 def _too_old(target: Target) -> str | None:
     for use in target.gpus:
         major, _, minor = (use.gpu.found.compute or "").partition(".")
-        if major.isdigit() and float(f"{major}.{minor or 0}") < LEAST_CAPABILITY:
+        if not major.isdecimal() or not (minor or "0").isdecimal():
+            continue
+        if float(f"{major}.{minor or 0}") < LEAST_CAPABILITY:
             return f"{use.gpu.found.compute} ({use.gpu.found.name or f'GPU {use.gpu.index}'})"
     return None
 

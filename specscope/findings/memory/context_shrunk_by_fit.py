@@ -48,8 +48,9 @@ def look(case: Case) -> Seen:
         evidence = [("the model's context", f"{before:,} (GGUF)"), ("in force", f"{now:,} (/slots)")]
     else:
         evidence = [("log", f"context size reduced from {before:,} to {now:,}")]
-        if "mib_saved" in said:
-            evidence.append(("saved", f"{int(said['mib_saved']):,} MiB"))
+        saved = number_said(target.log_said, "context_reduced", "mib_saved")
+        if saved is not None:
+            evidence.append(("saved", f"{saved:,} MiB"))
     if now >= before:
         return ()
     slots = len(target.slots)

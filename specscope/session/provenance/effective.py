@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from specscope.session.provenance.values import as_value
@@ -91,9 +92,21 @@ def _logged(field: str) -> Callable[[Seen], Shown | None]:
             return None
         if field == "backend_sampling":
             return Shown(text == "1", "log")
-        return Shown(int(text) if text.lstrip("-").isdigit() else float(text), "log")
+        value = _number(text)
+        return None if value is None else Shown(value, "log")
 
     return look
+
+
+def _number(text: str) -> float | None:
+    """A number as the log has it; None for what is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    if not isfinite(value):
+        return None
+    return int(value) if "." not in text and value.is_integer() else value
 
 
 def _parallel(seen: Seen) -> Shown | None:
@@ -121,8 +134,8 @@ def _ctx_size(seen: Seen) -> Shown | None:
     each, many = _slot_ctx(seen), _parallel(seen)
     if each is None or many is None or not isinstance(each.value, int) or not isinstance(many.value, int):
         return None
-    reduced = seen.said.get("context_reduced")
-    note = f"reduced from {reduced['requested']} to fit into memory" if reduced else ""
+    reduced = seen.said.get("context_reduced", {}).get("requested")
+    note = f"reduced from {reduced} to fit into memory" if reduced else ""
     if many.value == 1:
         return Shown(each.value, each.by, note)
     unified = _unified(seen)
