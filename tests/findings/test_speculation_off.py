@@ -45,6 +45,16 @@ def test_the_method_advised_is_the_one_the_drafter_was_made_for(arch: str | None
     assert finding.advice.startswith(f"add --spec-type {method},")
 
 
+def test_a_drafter_with_a_markov_head_is_dsparks_and_an_assistant_is_for_mtp() -> None:
+    for fields, method in (
+        ({"arch": "dflash", "has_markov_head": True}, "draft-dspark"),
+        ({"arch": "dflash", "has_markov_head": False}, "draft-dflash"),
+        ({"arch": "gemma4-assistant"}, "draft-mtp"),
+    ):
+        finding = found(RULE, LOADED, OFF, b.model("drafter", **fields))
+        assert finding.advice.startswith(f"add --spec-type {method},")
+
+
 def test_none_asked_for_by_name_is_in_the_evidence() -> None:
     finding = found(RULE, b.process("-md d.gguf --spec-type none"), OFF)
     assert evidence(finding)["--spec-type"] == "none"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from specscope.findings.drafter_file import SHARES_MEMORY, made_for
 from specscope.findings.rule import Collecting, Rule
 
 if TYPE_CHECKING:
@@ -66,9 +67,10 @@ def _drafter(target: Target) -> str | None:
 
 def _advice(target: Target) -> str:
     model = target.models.get("drafter")
-    method = {"dflash": "draft-dflash", "eagle3": "draft-eagle3"}.get(
-        (model.arch if model else None) or "", "draft-simple"
-    )
+    made = made_for(model) if model is not None else "a model of its own"
+    method = {"a block drafter": "draft-dflash", "a model of its own": "draft-simple"}.get(made, made)
+    if model is not None and model.arch == SHARES_MEMORY:
+        method = "draft-mtp"
     return f"add --spec-type {method}, or drop the draft model to free its memory"
 
 
