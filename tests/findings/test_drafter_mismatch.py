@@ -52,6 +52,21 @@ def test_a_first_token_that_fits_and_a_draft_that_loses_the_thread() -> None:
     assert look_at(RULE, lost.fold()) == ()
 
 
+@pytest.mark.parametrize(
+    ("line", "drafter", "advised"),
+    [
+        ("-m m.gguf --spec-type draft-mtp", "the target's own MTP layers", "MTP layers that were trained with it"),
+        ("-m m.gguf --spec-type draft-mtp -md d.gguf", "header not read", "--spec-draft-model"),
+        ("-m m.gguf --spec-type draft-eagle3 -md d.gguf", "header not read", "--spec-draft-model"),
+    ],
+    ids=["its own layers", "layers in a file beside it", "another method"],
+)
+def test_a_target_that_drafts_by_its_own_layers_has_no_drafter_to_change(line: str, drafter: str, advised: str) -> None:
+    finding = found(RULE, b.process(line), b.attached("log", "cycles"), *cycles(60, 300))
+    assert evidence(finding)["drafter"] == drafter
+    assert advised in finding.advice
+
+
 def test_near_half_nothing_is_certain() -> None:
     assert look_at(RULE, rates(0.5).fold()) == ()
     assert look_at(RULE, rates(0.52).fold()) == ()

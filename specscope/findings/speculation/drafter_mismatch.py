@@ -8,8 +8,9 @@ further on is a matter of the width. At the first token only the match counts: a
 target, a drafter for another version, another chat template or thinking mode, a high temperature. Public reports
 have 1.4 to 12 % where 60 % were published.
 
-What to do: use the drafter that was made for this very model (``--spec-draft-model``), with the chat template and
-thinking mode that it was trained with. Compare at temperature 0 to tell a mismatch from hot sampling.
+What to do: use the drafter that was made for this very model (``--spec-draft-model``; of MTP layers a file in which
+they are the model's own), with the chat template and thinking mode that it was trained with. Compare at temperature 0
+to tell a mismatch from hot sampling.
 
 Evidence: at least 200 cycles, and the first token's 95 % interval ends below 50 % (cleared at 55 %). Acceptance by
 chance (``--spec-synth-rates``) says nothing of the drafter.
@@ -20,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
+from specscope.findings.drafter_file import NEEDS_DRAFTER
 from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, tells_drafter
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.batches import wilson
@@ -35,6 +37,8 @@ MIN_CYCLES: Final = 200
 
 HALF: Final = 0.5
 MORE: Final = 0.55
+
+OWN_LAYERS: Final = "the target's own MTP layers"
 
 FIRST_SHOWN: Final = 4
 """So many positions are shown: a mismatch is low from the first on, a width that is too large only further out."""
@@ -61,11 +65,10 @@ def look(case: Case) -> Seen:
                 ("first token accepted", f"{first.value:.0%} ({first.low:.0%} to {first.high:.0%}), {cycles:,} cycles"),
                 *_positions(target),
                 ("target", _named(target.models.get("target"))),
-                ("drafter", _named(target.models.get("drafter"))),
+                ("drafter", OWN_LAYERS if _drafts_itself(target) else _named(target.models.get("drafter"))),
                 *_temperature(target),
             ),
-            f"use the drafter made for this model ({flag_of(target, '--spec-draft-model')}), with its chat "
-            "template and thinking mode; compare at temperature 0",
+            f"{_fitting(target)}, with its chat template and thinking mode; compare at temperature 0",
             link=SPECULATION,
         ),
     )
@@ -85,6 +88,19 @@ def _first(target: Target) -> Span | None:
 def _positions(target: Target) -> tuple[tuple[str, str], ...]:
     rates = () if has_tables(target) else target.totals.survival[:FIRST_SHOWN]
     return (("accepted so far", ", ".join(f"{rate.share:.0%}" for rate in rates) + " of the cycles"),) if rates else ()
+
+
+def _drafts_itself(target: Target) -> bool:
+    """Whether the target drafts by its own MTP layers: no file was given beside it."""
+    flags, others = target.flags, set(target.config.types or ()) & NEEDS_DRAFTER
+    given = flags is None or flags.draft_model or flags.draft_repo or "drafter" in target.models
+    return "draft-mtp" in (target.config.types or ()) and not others and not given
+
+
+def _fitting(target: Target) -> str:
+    if _drafts_itself(target):
+        return "use a file of this model with the MTP layers that were trained with it"
+    return f"use the drafter made for this model ({flag_of(target, '--spec-draft-model')})"
 
 
 def _named(model: ModelRead | None) -> str:
