@@ -130,8 +130,10 @@ def load_settings(path: Path | None, environ: Mapping[str, str], flags: Mapping[
             values = tomllib.loads(path.read_text(encoding="utf-8"))
         except OSError as error:  # whose text would name the file a second time
             raise SettingsError(f"{path}: {error.strerror or error}") from error
-        except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        except ValueError as error:  # no UTF-8, no TOML, or a number of thousands of digits
             raise SettingsError(f"{path}: {error}") from error
+        except RecursionError as error:
+            raise SettingsError(f"{path}: nested too deeply") from error
     _check_profiles(values.get("profile"), path)
     values.update(_of_environment(environ))
     values.update({k: v for k, v in flags.items() if v is not None})

@@ -97,6 +97,8 @@ def test_an_empty_address_in_the_environment_sets_nothing() -> None:
         ("[profile]\nx = 3", r'profile "x": '),
         ('[profile."x"]\nsampler = {}', "unknown field `sampler`"),
         ("profile = 3", r"\$\.profile"),
+        ("refresh_hz = " + "1" * 5000, "digits"),
+        ("url = " + "[" * 5000, "nested too deeply"),
     ],
 )
 def test_what_cannot_be_used_is_named_with_its_file(toml: str, says: str) -> None:
