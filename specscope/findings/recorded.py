@@ -15,12 +15,17 @@ def recorded(case: Case) -> Target | None:
 
 
 def recorded_of(target: Target, against: Session) -> Target | None:
-    """The recorded server to compare with: the only one, else the only one with this model; None without one."""
+    """The recorded server to compare with: the only one, else the one with this model; None without one.
+
+    Of several with this model it is the one at this address; the first, where none is: they are then copies of one.
+    """
     targets = against.targets
-    if len(targets) != 1:
-        name = _model(target)
-        targets = tuple(target for target in targets if name is not None and _model(target) == name)
-    return targets[0] if len(targets) == 1 else None
+    if len(targets) == 1:
+        return targets[0]
+    name = _model(target)
+    alike = [recorded for recorded in targets if name is not None and _model(recorded) == name]
+    here = [recorded for recorded in alike if target.url is not None and recorded.url == target.url]
+    return next(iter(here or alike), None)
 
 
 def _model(target: Target) -> str | None:

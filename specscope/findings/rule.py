@@ -90,15 +90,6 @@ class Case:
     raised: frozenset[str] = frozenset()
     against: Session | None = None
 
-    @property
-    def before(self) -> Target | None:
-        """The recorded server to compare this one with: the first that ran the same model, else the only one."""
-        recorded = self.against.targets if self.against is not None else ()
-        model = self.target.models.get("target")
-        name = model.name if model is not None else None
-        same = [t for t in recorded if name is not None and "target" in t.models and t.models["target"].name == name]
-        return same[0] if same else recorded[0] if len(recorded) == 1 else None
-
     def subject(self, part: str = "") -> str:
         """The subject of a finding about a part of the server (``slot 2``), or about the server itself."""
         return f"{self.target.id} {part}" if part else self.target.id

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builders as b
+import msgspec
 import pytest
 from judged import evidence, found, look
 
@@ -84,6 +85,17 @@ def test_the_recording_of_the_same_model_is_taken() -> None:
     facts = [b.model(name="m"), b.props(defaults=CHAT)]
     assert look(RULE, *facts, against=both.view()) == ()
     assert look(RULE, b.model(name="third"), b.props(defaults=CHAT), against=both.view()) == ()
+
+
+def test_of_several_with_this_model_the_one_at_this_address_is_taken() -> None:
+    copies = b.fold(b.found(url="http://127.0.0.1:1"), b.model(name="m"), b.props(defaults=GREEDY))
+    for fact in (b.found(url="http://127.0.0.1:2"), b.model(name="m"), b.props(defaults=CHAT)):
+        copies.apply(msgspec.structs.replace(fact, target="t1"))
+    facts = [b.model(name="m"), b.props(defaults=CHAT)]
+    assert look(RULE, b.found(url="http://127.0.0.1:2"), *facts, against=copies.view()) == ()
+    assert look(RULE, b.found(url="http://127.0.0.1:1"), *facts, against=copies.view()) != ()
+    elsewhere = found(RULE, *facts, against=copies.view(), subject=f"t0 {RECORDED}")
+    assert "temperature" in evidence(elsewhere)
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.findings.recorded import recorded
 from specscope.findings.rule import Rule
 from specscope.session.provenance.against import settings_moved
 from specscope.session.provenance.known import SAMPLING_NAMES
@@ -85,7 +86,7 @@ def _flags(target: Target, names: Iterable[str]) -> str:
 
 
 def _against(case: Case) -> tuple[Finding, ...]:
-    before = case.before
+    before = recorded(case)
     if before is None:
         return ()
     moved = [d for d in settings_moved(case.target, before) if d.what in SAMPLING_NAMES]
