@@ -81,4 +81,10 @@ def _difference(found: Difference) -> str:
 
 def _moved(found: Moved) -> str:
     what = f"{FIGURES[found.figure]} of {found.label}" if found.label else FIGURES[found.figure]
-    return f"{what}: {found.before:.3g} then, {found.now:.3g} now ({found.change:+.1%}, ±{found.error:.2g})"
+    change = f"{found.change:+.1%}, ±{_figure(found.error, 2)}"
+    return f"{what}: {_figure(found.before)} then, {_figure(found.now)} now ({change})"
+
+
+def _figure(value: float, digits: int = 3) -> str:
+    """So many digits, and no power of ten where there are more before the point."""
+    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:.{digits}g}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from specscope import __version__
@@ -72,7 +73,10 @@ def _server(target: Target) -> Iterable[str]:
 
 def _code(text: str) -> str:
     """Text that Markdown leaves as it is."""
-    return f"`` {text} ``" if "`" in text else f"`{text}`"
+    if "`" not in text:
+        return f"`{text}`"
+    fence = "`" * (1 + max(len(run) for run in re.findall("`+", text)))
+    return f"{fence} {text} {fence}"
 
 
 def _folded(title: str, items: list[str]) -> list[str]:

@@ -12,7 +12,7 @@ from specscope.reports.config_text import against_lines, config_lines
 from specscope.reports.snapshot import snapshot
 from specscope.reports.snapshot_config import against_json
 from specscope.session.fold import Fold
-from specscope.session.provenance.against import compare
+from specscope.session.provenance.against import Against, Moved, compare
 from specscope.session.provenance.recommend import Advice
 from specscope.settings import Profile
 
@@ -168,6 +168,15 @@ def test_what_is_not_as_it_was() -> None:
     assert against_json(found)["settings"] == [
         {"what": "top_k", "before": 40, "now": 0},
         {"what": "min_p", "before": 0.05, "now": 0.0},
+    ]
+
+
+def test_large_figures_have_no_power_of_ten() -> None:
+    fast = Moved("tok_s", "", 1049.7, 657.4, 123.0, beyond=True)
+    slow = Moved("step_ms", "", 0.9524, 8.96, 0.481, beyond=True)
+    assert against_lines(Against(figures=(fast, slow))) == [
+        "tok/s: 1,050 then, 657 now (-37.4%, ±123)",
+        "ms per step: 0.952 then, 8.96 now (+840.8%, ±0.48)",
     ]
 
 

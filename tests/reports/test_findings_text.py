@@ -125,6 +125,8 @@ def test_markdown_says_what_was_looked_at() -> None:
 def test_markdown_leaves_a_seen_backtick_alone() -> None:
     said = findings_markdown(Fold().view(), Diagnosis((replace(PLAIN, evidence=(("flag", "a `b`"),)),)))
     assert "- flag: `` a `b` ``" in said
+    fenced = findings_markdown(Fold().view(), Diagnosis((replace(PLAIN, evidence=(("flag", "a ``b`` <i>"),)),)))
+    assert "- flag: ``` a ``b`` <i> ```" in fenced
 
 
 def test_markdown_folds_what_could_not_be_judged() -> None:
