@@ -186,7 +186,7 @@ def _used_at_start(devices: Mapping[str, str]) -> int | None:
     """Of all CUDA devices that the log lists at its start, what was in use: ``NAME (total MiB, free MiB free)``."""
     names = {key.rpartition(".")[0] for key in devices if key.startswith("CUDA")}
     pairs = [(devices.get(f"{name}.total_mib", ""), devices.get(f"{name}.free_mib", "")) for name in names]
-    if not pairs or not all(total.isdigit() and free.isdigit() for total, free in pairs):
+    if not pairs or not all(total.isdecimal() and free.isdecimal() for total, free in pairs):
         return None
     return sum(int(total) - int(free) for total, free in pairs) * MIB
 

@@ -32,7 +32,7 @@ class LogBook:
     def said(self, e: LogSaid) -> None:
         """A line that may be about a request, which it then names by slot and task."""
         slot, task = e.fields.get("slot", ""), e.fields.get("task", "")
-        request = self.book.named(int(slot), int(task)) if slot.isdigit() and task.isdigit() else None
+        request = self.book.named(int(slot), int(task)) if slot.isdecimal() and task.isdecimal() else None
         if request is not None:
             request.room = request.room.heard(e.code)
 

@@ -88,12 +88,13 @@ def test_where_it_is_switched_off(facts: list[ev.Event], told: str) -> None:
     [
         [b.process("-m m.gguf", env={"LLAMA_GRAPH_REUSE_DISABLE": "0"})],
         [b.process("-m m.gguf", env={"LLAMA_GRAPH_REUSE_DISABLE": ""})],
+        [b.process("-m m.gguf", env={"LLAMA_GRAPH_REUSE_DISABLE": "\N{SUPERSCRIPT TWO}"})],
         [b.process("-m m.gguf -gr"), b.props(kind="ik_llama.cpp")],
         [b.process("-m m.gguf --graph-reuse"), b.props(kind="ik_llama.cpp")],
         [b.props(kind="ik_llama.cpp")],
         [b.process("-m m.gguf"), b.props()],
     ],
-    ids=["0", "empty", "-gr", "--graph-reuse", "command line not known", "llama.cpp"],
+    ids=["0", "empty", "no number", "-gr", "--graph-reuse", "command line not known", "llama.cpp"],
 )
 def test_where_it_is_not(facts: list[ev.Event]) -> None:
     assert look(RULE, *facts) == ()

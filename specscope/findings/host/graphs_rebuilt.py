@@ -77,7 +77,7 @@ def _switched_off(case: Case) -> Finding | None:
     target = case.target
     env = target.process.env if target.process is not None else None
     value = env.get(VARIABLE, "").strip() if env is not None else ""
-    by_value = value.isdigit() and int(value) > 0
+    by_value = value.isdecimal() and int(value) > 0
     if by_value or "graph_reuse_disabled" in target.log_said:
         told = ("environment", f"{VARIABLE}={value}") if by_value else ("log", "graph reuse disabled")
         return _off(case, told, f"take {VARIABLE} out of the server's environment")

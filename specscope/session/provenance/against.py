@@ -239,5 +239,6 @@ def _ratio(sums: list[_Sum]) -> tuple[float, float]:
     """The ratio over all requests, and its standard error with requests as what repeats."""
     lower, many = sum(s.lower for s in sums), len(sums)
     ratio = sum(s.upper for s in sums) / lower
-    off = sum((s.upper - ratio * s.lower) ** 2 for s in sums)
+    away = [s.upper - ratio * s.lower for s in sums]
+    off = sum(miss * miss for miss in away)
     return ratio, sqrt(off * many / (many - 1)) / lower
