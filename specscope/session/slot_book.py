@@ -56,6 +56,7 @@ class SlotBook:
 
     Attributes:
         cycles_elsewhere: a per-cycle source (log, trace) is attached, so that polling tells no cycles.
+        last_params: of the latest request of all slots; last_task: its task, which the server numbers in order.
         most_together: the most resident tokens of all slots at one time.
         seen_before: /slots was read at least once, so that a slot that turns busy has just begun.
     """
@@ -64,6 +65,7 @@ class SlotBook:
     slots: dict[int, SlotTrack] = field(default_factory=dict[int, SlotTrack])
     cycles_elsewhere: bool = False
     last_params: dict[str, Json] | None = None
+    last_task: int | None = None
     most_together: int | None = None
     _resolved: deque[bool] = field(default_factory=lambda: deque(maxlen=32))
 
@@ -97,9 +99,10 @@ class SlotBook:
         track.decoded = e.decoded
         track.prefill_tokens = e.processed_tokens if e.processed_tokens is not None else track.prefill_tokens
         self._fill(track, e.fill_tokens)
-        if e.params is not None:
-            track.params = e.params
-            self.last_params = e.params
+        track.params = e.params if e.params is not None else track.params
+        told = e.params if e.task is None else track.params  # a slot tells the same parameters once
+        if told is not None and (e.task or 0) >= (self.last_task or 0):
+            self.last_params, self.last_task = told, e.task if e.task is not None else self.last_task
 
     def _fill(self, track: SlotTrack, fill: int | None) -> None:
         if fill is None:

@@ -142,7 +142,7 @@ class TargetFold:
         self.resets += 1
         self._begin(Epoch(said=old.said, buffers=old.buffers))
         self.epoch.slots.slots = old.slots.slots
-        self.epoch.slots.last_params = old.slots.last_params
+        self.epoch.slots.last_params, self.epoch.slots.last_task = old.slots.last_params, old.slots.last_task
         self.epoch.streams.follow(old.streams, lost=False)
         self.epoch.traced.tracing = old.traced.tracing
         self.epoch.asked = old.asked.begun_anew()
@@ -262,10 +262,10 @@ class TargetFold:
         """GET /slots showed a change."""
         self.answered_at = e.at
         slots = self.epoch.slots
-        first_look = e.slot not in slots.slots
+        first_look, params = e.slot not in slots.slots, slots.last_params
         slots.changed(e)
         self.epoch.asked.changed(e, slots.slots[e.slot].params, first_look=first_look)
-        if e.params is not None:
+        if slots.last_params is not params:
             self._refresh()
 
     def request_logged(self, e: ev.RequestLogged) -> None:

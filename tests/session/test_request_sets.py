@@ -69,6 +69,22 @@ def test_a_request_that_ran_before_the_watch_is_not_counted_but_compared_with() 
     assert (seen.requests, seen.changed, seen.changes[0].task) == (1, 1, 8)
 
 
+def test_the_latest_of_several_slots_is_that_of_the_highest_task() -> None:
+    first_look = [b.idle(0.0, slot=i, task=task, params=p) for i, (task, p) in enumerate([(9, HOT), (5, COLD)])]
+    target = b.seen(b.found(), *first_look)
+    assert target.provenance.asked_by == (0, 9)
+    assert target.config.sampling["temperature"] == 1.0
+    again = b.seen(b.found(), *first_look, *asked(10, None)).provenance.requests
+    assert (again.requests, again.changed) == (1, 0)  # with the same parameters, which are told once
+
+
+def test_a_slot_that_asks_as_before_is_the_latest_again() -> None:
+    facts = [*asked(1, COLD), *asked(2, HOT, slot=1), *asked(3, None)]
+    target = b.seen(b.found(), b.idle(0.0, task=None), *facts)
+    assert target.provenance.asked_by == (0, 3)
+    assert target.config.sampling == COLD
+
+
 def test_a_request_that_was_over_before_the_next_look_is_counted() -> None:
     seen = b.seen(b.found(), b.idle(0.0, task=None), b.idle(1.0, task=3, params=COLD)).provenance.requests
     assert seen.requests == 1

@@ -77,12 +77,13 @@ class RequestSets:
         if e.task is None or params is None or self._tasks.get(e.slot) == e.task:
             return
         self._tasks[e.slot] = e.task
-        self.latest = (e.slot, e.task)
+        newest = self.latest is None or e.task >= self.latest[1]  # tasks are numbered in order, over all slots
+        self.latest = (e.slot, e.task) if newest else self.latest
         self.version += 1
         if params is not self._params:
             self._params, self._values = params, alike(params)
         values = self._values
-        before, self._before = self._before, values
+        before, self._before = self._before, values if newest else self._before
         if first_look and not e.busy:
             return
         self._count(e, values, kind_of(params))
