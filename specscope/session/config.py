@@ -19,6 +19,20 @@ _SHARES_MEMORY = "gemma4-assistant"
 (llama.cpp common/speculative.cpp, is_mem_shared)."""
 
 
+def models_in_use(models: Mapping[str, ModelRead], flags: ServerFlags) -> dict[str, ModelRead]:
+    """The model files that a command line names: those of an earlier one tell nothing of its server.
+
+    A new process's files may be read before its command line is told, so that they are told apart by their names.
+    """
+    named = {"target": flags.model, "drafter": flags.draft_model, "projector": flags.mmproj}
+    names = {role: _file(path) for role, path in named.items() if path}
+    return {role: model for role, model in models.items() if _file(model.path) == names.get(role)}
+
+
+def _file(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
 def read_config(
     slots: SlotBook,
     props: PropsRead | None,

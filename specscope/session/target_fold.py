@@ -7,7 +7,7 @@ from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from specscope.flags import parse_flags
-from specscope.session.config import read_config
+from specscope.session.config import models_in_use, read_config
 from specscope.session.cycle_book import CycleBook
 from specscope.session.derive_memory import MemoryDeriver
 from specscope.session.economics.derive import EconomicsDeriver
@@ -160,8 +160,10 @@ class TargetFold:
 
     def process_seen(self, e: ev.ProcessSeen) -> None:
         """The server's process, its command line and environment."""
-        self.process, self.pid = e, e.pid
+        before, self.process, self.pid = self.process, e, e.pid
         self.flags = parse_flags(e.argv, e.env or {})
+        if before is not None and (before.pid, before.started) != (e.pid, e.started):
+            self.models = models_in_use(self.models, self.flags)
         self._refresh()
 
     def model_read(self, e: ev.ModelRead) -> None:

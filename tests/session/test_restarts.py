@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 
 import builders as b
+import msgspec
 import pytest
 from simulated import Work
 
@@ -65,6 +66,20 @@ def test_what_outlives_a_process_stays() -> None:
     assert {s.name: s.state for s in target.sources} == {"slots": "attached", "log": "attached"}
     assert target.requests[0].label == "code"
     assert {c.seen_by for c in target.cycles} == {"log"}
+
+
+def test_model_files_that_the_new_process_was_not_given_are_forgotten() -> None:
+    files = [b.model(), b.model("drafter", arch="dflash")]
+    old = [b.process("-m target.gguf -md drafter.gguf"), *files, b.started("4242@1.5", "process")]
+    plain, other, same = (
+        msgspec.structs.replace(b.process(line, at=50.0), pid=4243)
+        for line in ("-m /models/target.gguf", "-m other.gguf", "-m target.gguf -md drafter.gguf")
+    )
+    assert set(b.seen(*TRACED, *old, b.model(), plain).models) == {"target"}
+    assert set(b.seen(*TRACED, *old, plain, b.model()).models) == {"target"}
+    assert set(b.seen(*TRACED, *old, other).models) == set()
+    assert set(b.seen(*TRACED, *old, *files, same).models) == {"target", "drafter"}
+    assert set(b.seen(*TRACED, *old, old[0]).models) == {"target", "drafter"}
 
 
 def test_the_same_slot_and_task_after_a_restart_are_another_request() -> None:
