@@ -29,6 +29,12 @@ def test_a_slot_that_is_nearly_full() -> None:
     assert finding.advice == "raise --ctx-size"
 
 
+def test_without_speculation_there_are_no_drafts_to_fit() -> None:
+    plain = b.idle(0.1, task=None, speculative=False)
+    finding = found(RULE, plain, *filled(3_900), subject=SLOT)
+    assert set(evidence(finding)) == {"filled"}
+
+
 def test_an_answer_that_was_cut_off() -> None:
     ended = [b.logged(2.0, generated=196), b.released(2.0, truncated=True), b.idle(2.1, fill_tokens=4_095)]
     finding = found(RULE, b.launched(0.4), *filled(3_900), *ended, subject=SLOT)

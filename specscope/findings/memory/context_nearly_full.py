@@ -45,10 +45,9 @@ def _look_at(case: Case, slot: Slot, request: RequestRow) -> Finding | None:
     if filled is None or not most or not case.holds(filled / most, raise_at=NEARLY, clear_at=NOT_SO, part=part):
         return None
     cut_off = bool(request.room.truncated) and not request.room.shifts
-    evidence = [
-        ("filled", f"{filled:,} of {most:,} tokens ({filled / most:.1%})"),
-        ("drafts that still fit", f"{max(0, most - filled - LEFT_FREE)} tokens at most"),
-    ]
+    evidence = [("filled", f"{filled:,} of {most:,} tokens ({filled / most:.1%})")]
+    if case.target.config.types != ():
+        evidence.append(("drafts that still fit", f"{max(0, most - filled - LEFT_FREE)} tokens at most"))
     if cut_off:
         evidence.append(("the latest answer", f"cut off by it after {request.generated or 0:,} tokens"))
     refused = case.target.log_heard.get("request_too_long")
