@@ -28,6 +28,11 @@ def test_many_tokens_and_no_draft() -> None:
     assert "--spec-ngram-map-k4v-size-n" in finding.advice
 
 
+def test_a_table_that_the_environment_switches_on_is_switched_off_there() -> None:
+    by_variable = [b.process("-m m.gguf", {"LLAMA_ARG_SPEC_TYPE": "ngram-mod"}), TABLE[1]]
+    assert found(RULE, *by_variable, counted(MIN_TOKENS)).advice.endswith("else run without LLAMA_ARG_SPEC_TYPE")
+
+
 def test_each_table_says_what_it_waits_for() -> None:
     several = b.process("--spec-type ngram-cache,ngram-map-k4v,ngram-simple --spec-ngram-simple-size-n 5", {})
     shown = evidence(found(RULE, several, counted(5000)))

@@ -55,6 +55,15 @@ def test_without_a_reason_the_log_is_asked_for() -> None:
     assert "-lv 4" in finding.advice
 
 
+def test_what_switched_it_on_is_named_because_none_takes_nothing_away() -> None:
+    for line, env, switches in (
+        ("-m m.gguf -md d.gguf --spec-type draft-simple", {}, "-md and --spec-type"),
+        ("-m m.gguf -md d.gguf", {"LLAMA_ARG_SPEC_TYPE": "draft-simple"}, "LLAMA_ARG_SPEC_TYPE and -md"),
+    ):
+        advice = found(RULE, b.process(line, env), OFF).advice
+        assert advice.endswith(f"else run without {switches}")
+
+
 def test_a_method_that_is_left_out_beside_others_that_draft() -> None:
     finding = found(RULE, b.process("-m m.gguf --spec-type ngram-mod,draft-dflash"), ON)
     assert finding.severity == "warning"

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.findings.drafting import switches
 from specscope.findings.rule import Collecting, Rule
 from specscope.findings.undrafted import undrafted_tokens
 
@@ -54,7 +55,7 @@ def look(case: Case) -> Seen:
                 *((name, needs) for name in types if (needs := _needs(target, name))),
             ),
             "for chat or prose use a drafter, or --spec-type ngram-map-k4v with --spec-ngram-map-k4v-size-n 8; "
-            "else --spec-type none",
+            f"else run without {switches(target)}",
             link=LINK,
         ),
     )

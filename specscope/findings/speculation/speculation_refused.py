@@ -21,6 +21,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
+from specscope.findings.drafting import switches
 from specscope.findings.refusal import lacks_drafter, refusal, speculates
 from specscope.findings.rule import Collecting, Rule
 from specscope.findings.undrafted import undrafted_tokens
@@ -79,16 +80,16 @@ def _summary(why: Refusal) -> str:
 
 
 def _advice(target: Target, why: Refusal) -> str:
-    model = flag_of(target, "--spec-draft-model")
+    model, plain = flag_of(target, "--spec-draft-model"), f"else run without {switches(target)}"
     match why.cause:
         case "no drafter":
             return f"give the draft model with {model}, or take the method out of --spec-type"
         case "context":
-            return "update llama.cpp: newer builds verify such models with checkpoints; else --spec-type none"
+            return "update llama.cpp: newer builds verify such models with checkpoints; " + plain
         case "failed":
-            return f"do as the log's reason says; else --spec-type none, and drop {model} to free its memory"
+            return f"do as the log's reason says; {plain}"
         case _:
-            return "start the server with -lv 4: its log then says why; else --spec-type none"
+            return f"start the server with -lv 4: its log then says why; {plain}"
 
 
 def _build(target: Target) -> tuple[tuple[str, str], ...]:
@@ -133,7 +134,8 @@ def _silent(case: Case) -> Seen:
             case,
             f"{', '.join(types)} is on and has made no draft in {tokens:,} tokens",
             (("in force", ", ".join(types)), ("generated", f"{tokens:,} tokens"), ("drafts", "0"), *_build(target)),
-            "start the server with -lv 4 and read its log; another build may do it; else --spec-type none",
+            "start the server with -lv 4 and read its log; another build may do it; else run without "
+            f"{switches(target)}",
             severity="warning",
             link=LINK,
         ),
