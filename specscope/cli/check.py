@@ -82,7 +82,7 @@ def _drift(session: Session, against: Session | None) -> Drift:
 async def _watch(
     args: Namespace, target: list[LiveTarget], settings: Settings, runs: Runs, against: Session | None
 ) -> Pump:
-    async with watching(target, settings, runs=runs, against=against) as pump:
+    async with watching(target, settings, runs=runs, against=against, log_suffices=True) as pump:
         pump.look_along()
         mark(pump, args.label)
         await sleep_or_signal(args.seconds)

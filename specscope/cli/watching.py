@@ -113,8 +113,11 @@ async def watching(
     listener: Callable[[Event], None] | None = None,
     runs: Runs | None = None,
     against: Session | None = None,
+    log_suffices: bool = False,
 ) -> AsyncGenerator[Pump]:
     """Sources attached and running inside the block; one line on stderr says so.
+
+    ``log_suffices``: where no server answers, a log that was named with ``--log`` can still tell why.
 
     Raises:
         CommandError: no server answers (exit 3).
@@ -131,7 +134,7 @@ async def watching(
     try:
         with _signals() as told:
             await _attached(pump, clock, targets, task, told, stacks=settings.stacks)
-            if not told.is_set():
+            if not told.is_set() and not (log_suffices and _log_tells(pump.session().targets, settings)):
                 _need_access(pump.session().targets, targets, settings)
                 pump.runs.need_all()
             _tell_of(pump.session().targets)
@@ -176,6 +179,12 @@ def _tell_of(views: tuple[Target, ...]) -> None:
     for view in views:
         sys.stderr.write(_watching(view) + "\n")
     sys.stderr.flush()
+
+
+def _log_tells(views: tuple[Target, ...], settings: Settings) -> bool:
+    """Whether a named log is read of servers of which none answers."""
+    named = settings.log is not None and all(v.server in UNREACHED for v in views)
+    return named and any(s.name == "log" and s.state == "attached" for v in views for s in v.sources)
 
 
 def _need_access(views: tuple[Target, ...], targets: list[LiveTarget], settings: Settings) -> None:

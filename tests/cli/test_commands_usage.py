@@ -137,6 +137,18 @@ def test_nothing_reachable_is_exit_3(command: str, nobody: str, capsys: pytest.C
     assert "refused" in out + err or "failed" in out + err
 
 
+def test_the_log_of_a_server_that_does_not_start_is_judged(
+    nobody: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "server.log"
+    log.write_text('error while handling environment variable "LLAMA_ARG_DRAFT_MAX": the argument has been removed\n')
+    assert exit_of("check", nobody, "--log", str(log), "--seconds", "1") == 1
+    assert "SPC112 removed_flag: the server does not start" in capsys.readouterr().out
+    assert exit_of("snapshot", nobody, "--log", str(log), "--seconds", "1") == 3
+    log.unlink()
+    assert exit_of("check", nobody, "--log", str(log), "--seconds", "1") == 3
+
+
 @pytest.mark.parametrize(
     "routes", [{}, {"/health": fake.HTML}, {"/health": fake.reply("x", 502)}], ids=["404", "a page", "a proxy"]
 )
