@@ -151,8 +151,15 @@ def turn(at: float = 1.0, whole_us: int = 13_000, *, cycles: int = 1, **fields: 
     return ev.TurnTraced(at=T0 + at, whole_us=whole_us, cycles=cycles, **fields)
 
 
-def copies(at: float, rows: list[tuple[CopyOwner, int, int]], *, turns: int, span_s: float = 1.0) -> ev.CopiesTraced:
-    return ev.CopiesTraced(at=T0 + at, span_s=span_s, turns=turns, rows=rows)
+def copies(
+    at: float,
+    rows: list[tuple[CopyOwner, int, int]],
+    *,
+    turns: int,
+    span_s: float = 1.0,
+    apart: list[tuple[int, int]] | None = None,
+) -> ev.CopiesTraced:
+    return ev.CopiesTraced(at=T0 + at, span_s=span_s, turns=turns, rows=rows, apart=apart)
 
 
 def stalls(at: float, waiting: float, idle: float, *, span_s: float = 0.25, cycles: int = 17) -> ev.StallsSampled:

@@ -148,7 +148,7 @@ EVERY_KIND: Final[tuple[ev.Event, ...]] = (
         sampling_us=2_900,
         samples=7,
     ),
-    ev.CopiesTraced(at=_AT, target="t1", span_s=1.0, turns=75, rows=[("target", 3_145_728, 75), ("drafter", 40, 2400)]),
+    ev.CopiesTraced(at=_AT, target="t1", span_s=1.0, turns=75, rows=[("drafter", 40, 2400)], apart=[(78_848, 16)]),
     ev.StallsSampled(
         at=_AT,
         target="t1",
@@ -303,6 +303,7 @@ _PARTS = ("draft_us", "draft_sampling_us", "submit_us", "wait_us", "features_us"
 _ROWS = st.lists(
     st.tuples(st.sampled_from(["target", "drafter"]), st.sampled_from([4, 40, 196_608, 262_144]), _COUNT), max_size=4
 )
+_APART = maybe(st.lists(st.tuples(st.sampled_from([4, 78_848, 262_144]), _COUNT), max_size=3))
 _CODES = st.sampled_from(["build", "verbosity", "env_overridden", "spec_type_detected", "request_cancelled"])
 
 ANY_FACT: Final[st.SearchStrategy[ev.Event]] = st.one_of(
@@ -340,7 +341,7 @@ ANY_FACT: Final[st.SearchStrategy[ev.Event]] = st.one_of(
         **dict.fromkeys(_PARTS, _SHORT),
     ),
     _build(ev.TraceStarted, mode=st.sampled_from(["cheap", "auto", "full"]), asynchronous=maybe(st.booleans())),
-    _build(ev.CopiesTraced, span_s=st.floats(0, 2), turns=_COUNT, rows=_ROWS),
+    _build(ev.CopiesTraced, span_s=st.floats(0, 2), turns=_COUNT, rows=_ROWS, apart=_APART),
     _build(
         ev.StallsSampled,
         span_s=st.floats(0, 1),

@@ -98,12 +98,15 @@ class TurnTraced(Fact, frozen=True, kw_only=True, tag="turn"):
 class CopiesTraced(Fact, frozen=True, kw_only=True, tag="copies"):
     """Copies from the backends to host memory in the ``span_s`` before ``at``, by size.
 
-    ``turns``: forwards of the target in that time. ``rows``: (whose tensor, bytes of one copy, copies).
+    ``turns``: forwards of the target in that time. ``rows``: (whose tensor, bytes of one copy, copies). ``apart``:
+    (bytes of one copy, copies) of those that no forward makes, as when a slot's state is saved; None: not told from
+    the others, and among them.
     """
 
     span_s: float
     turns: Count
     rows: list[tuple[CopyOwner, Count, Count]] = []
+    apart: list[tuple[Count, Count]] | None = None
 
 
 class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from specscope.session.state import Target
-    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, Stalls, TraceView
+    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, SavedRow, Stalls, TraceView
 
 Json = dict[str, Any]
 
 
 def trace_json(target: Target) -> Json:
-    """The keys ``anatomy_ms``, ``copies``, ``backend_path``, ``stalls`` and ``trace``; null where nothing is known."""
+    """``anatomy_ms``, ``copies``, ``saved``, ``backend_path``, ``stalls``, ``trace``; null where nothing is known.
+
+    ``saved``: what is copied in no turn, as a slot's state to the prompt cache, in the turns looked at.
+    """
     return {
         "anatomy_ms": _anatomy(target.anatomy, target.stalls),
         "copies": [_copy(row, _cycles_per_turn(target.anatomy)) for row in target.copies] or None,
+        "saved": [_saved(row) for row in target.saved] or None,
         "backend_path": _path(target.backend_path),
         "stalls": _stalls(target.stalls),
         "trace": _trace(target.trace),
@@ -62,6 +66,10 @@ def _copy(row: CopyRow, cycles_per_turn: float) -> Json:
         "per_cycle": row.per_turn / cycles_per_turn,
         "meaning": row.meaning or None,
     }
+
+
+def _saved(row: SavedRow) -> Json:
+    return {"bytes": row.bytes_each, "copies": row.copies, "meaning": row.meaning or None}
 
 
 def _path(path: BackendPath) -> Json | None:

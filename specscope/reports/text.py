@@ -138,6 +138,14 @@ def _turns(target: Target) -> list[str]:
     if target.copies:
         copied = sum(r.bytes_each * r.per_turn for r in target.copies)
         lines.append(f"  copies to the host: {copied / 1e6:,.2f} MB a turn, most of it {_copies(target.copies[0])}")
+    if target.saved:
+        apart = sum(r.bytes_each * r.copies for r in target.saved)
+        most = target.saved[0]
+        told = f" ({most.meaning})" if most.meaning else ""
+        lines.append(
+            f"  copied besides, in no turn: {apart / 1e6:,.2f} MB, most of it {most.copies:,} x "
+            f"{most.bytes_each:,} bytes{told}"
+        )
     if path.evidence != "unknown":
         lines.append(f"  chosen on: draft {path.draft}, target {path.target}{MARKS[path.evidence]}")
     if stalls is not None:

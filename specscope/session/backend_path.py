@@ -99,7 +99,7 @@ def _target(seen: list[_Seen]) -> tuple[Side, str]:
         return "device", _most(tokens)
     if _per_turn(logits) >= EACH_TURN:
         return "host", _most(logits)
-    choosing = [s for s in seen if not s.is_only("features")]
+    choosing = [s for s in seen if not s.is_only("features", "state")]
     return _without_logits(choosing, "target")
 
 

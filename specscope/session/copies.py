@@ -4,6 +4,9 @@ llama.cpp copies the rows of one forward at once (src/llama-context.cpp, ``decod
 floats, the input of an extracted layer and hidden states as rows x width floats. Where tokens are chosen on the
 device, each row's few candidates or its one token are copied alone (``copy_tensor_async_rows``). So the size tells,
 unless two products are equal; then both are said.
+
+What no forward makes is no part of a turn (:mod:`specscope.session.saved_state`). A trace tells it apart; where a
+recording does not, a size that can be nothing else is taken for it.
 """
 
 from __future__ import annotations
@@ -12,16 +15,18 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
-from specscope.session.turn_state import CopyRow
+from specscope.session.saved_state import state_meaning, state_readings
+from specscope.session.turn_state import CopyRow, SavedRow
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from specscope.events import CopiesTraced, ModelRead
     from specscope.events.trace import CopyOwner
+    from specscope.session.memory.state import KvLayout
     from specscope.session.state import Config
 
-Kind: TypeAlias = Literal["logits", "features", "top", "token"]
+Kind: TypeAlias = Literal["logits", "features", "top", "token", "state"]
 
 FLOAT: Final = 4
 """Bytes of a logit, a feature and a token id (float32 and int32)."""
@@ -44,7 +49,7 @@ EXTRACTING: Final = frozenset({"draft-dflash", "draft-dspark", "draft-eagle3", "
 
 
 class Reading(NamedTuple):
-    """What a size can be. ``number``: of rows; of ``top``, of candidates."""
+    """What a size can be. ``number``: of rows; of ``top``, of candidates; of ``state``, of cells."""
 
     kind: Kind
     number: int
@@ -58,9 +63,12 @@ class Shapes:
         vocab, width: of the target and the drafter, where their headers were read. A drafter without a vocabulary
             or width of its own has the target's.
         layers: of the target: more copies of one size in a forward are no features.
-        rows: of one forward that verifies or drafts, at most: slots x (draft width + 1); prompt_rows: of a prompt's.
+        rows: of one forward that verifies or drafts, at most: slots x (draft width + 1); prompt_rows: of a prompt's,
+            no more than the prompts have tokens where that is known.
         extracting: the drafter reads layers of the target. Where none does, rows of its width are embeddings that
             a request asked for, and not thought of while logits fit.
+        layouts: the caches of the models; what is saved of them may be among the copies of turns (``mixed``).
+        cached: whether the server keeps a prompt cache; None: not told.
     """
 
     vocab: dict[CopyOwner, int | None]
@@ -69,6 +77,9 @@ class Shapes:
     rows: int = SLOTS * (WIDEST + 1)
     prompt_rows: int = UBATCH
     extracting: bool = False
+    layouts: tuple[KvLayout, ...] = ()
+    mixed: bool = False
+    cached: bool | None = None
 
 
 def shapes_of(
@@ -78,8 +89,12 @@ def shapes_of(
     slots: int | None,
     width_seen: int | None,
     ubatch: int | None = None,
+    prompt_most: int | None = None,
 ) -> Shapes:
-    """The shapes as far as headers, flags and the widths seen tell them."""
+    """The shapes as far as headers, flags and the widths seen tell them.
+
+    ``prompt_most``: tokens of the longest prompt; None: not known of all.
+    """
     target, drafter = models.get("target"), models.get("drafter")
     of_target = (target.n_vocab, target.n_embd) if target is not None else (None, None)
     own = (drafter.n_vocab, drafter.n_embd) if drafter is not None else (None, None)
@@ -92,7 +107,7 @@ def shapes_of(
         width={"target": of_target[1], "drafter": own[1] or of_target[1]},
         layers=target.n_layer if target is not None else None,
         rows=(slots or SLOTS) * (width + 1),
-        prompt_rows=ubatch or UBATCH,
+        prompt_rows=min(ubatch or UBATCH, (slots or SLOTS) * prompt_most if prompt_most else ubatch or UBATCH),
         extracting=bool(EXTRACTING.intersection(types)),
     )
 
@@ -116,15 +131,18 @@ def readings(owner: CopyOwner, size: int, per_turn: float, shapes: Shapes) -> tu
         expected = rows <= shapes.rows and (shapes.extracting or owner == "drafter")
         if expected or (not found and rows <= max(shapes.rows, shapes.prompt_rows)):
             found.append(Reading("features", rows))
+    of_prompt = all(r.kind == "features" and r.number > shapes.rows for r in found)
+    if shapes.mixed and owner == "target" and of_prompt:
+        found += [Reading("state", r.cells) for r in state_readings(size, shapes.layouts)[:1]]
     return tuple(found)
 
 
-def meaning(owner: CopyOwner, found: Iterable[Reading], shapes: Shapes) -> str:
+def meaning(owner: CopyOwner, size: int, found: Iterable[Reading], shapes: Shapes) -> str:
     """The readings in words, joined with ``or``; empty when there is none."""
-    return " or ".join(_words(owner, r, shapes) for r in found)
+    return " or ".join(_words(owner, size, r, shapes) for r in found)
 
 
-def _words(owner: CopyOwner, reading: Reading, shapes: Shapes) -> str:
+def _words(owner: CopyOwner, size: int, reading: Reading, shapes: Shapes) -> str:
     rows = f"{reading.number} row{'' if reading.number == 1 else 's'}"
     match reading.kind:
         case "token":
@@ -138,6 +156,8 @@ def _words(owner: CopyOwner, reading: Reading, shapes: Shapes) -> str:
             if owner == "drafter":
                 return f"hidden states of {rows}{prompt}"
             return f"{'features of one layer' if shapes.extracting else 'embeddings'}, {rows}{prompt}"
+        case "state":
+            return state_meaning(state_readings(size, shapes.layouts), cached=shapes.cached)
 
 
 def turns_in(facts: Iterable[CopiesTraced]) -> int:
@@ -145,17 +165,32 @@ def turns_in(facts: Iterable[CopiesTraced]) -> int:
     return sum(f.turns for f in facts)
 
 
-def copy_rows(facts: Iterable[CopiesTraced], shapes: Shapes) -> tuple[CopyRow, ...]:
-    """Copies per turn over the kept seconds, each with a turn in it; most bytes first."""
-    counts = Counter[tuple["CopyOwner", int]]()
-    turns = 0
+def told_apart(facts: Iterable[CopiesTraced]) -> bool:
+    """Whether what no forward makes is told apart in the kept seconds."""
+    return all(f.apart is not None for f in facts)
+
+
+def copy_rows(facts: Sequence[CopiesTraced], shapes: Shapes) -> tuple[tuple[CopyRow, ...], tuple[SavedRow, ...]]:
+    """Copies per turn over the kept seconds, each of which has one, and those that belong to none; most bytes first."""
+    counts, apart = Counter[tuple["CopyOwner", int]](), Counter[int]()
     for fact in facts:
-        turns += fact.turns
         for owner, size, copies in fact.rows:
             counts[owner, size] += copies
+        for size, copies in fact.apart or ():
+            apart[size] += copies
+    turns = turns_in(facts)
     rows: list[CopyRow] = []
     for (owner, size), copies in counts.items():
-        per_turn = copies / turns
-        told = meaning(owner, readings(owner, size, per_turn, shapes), shapes)
-        rows.append(CopyRow(owner, size, per_turn, told))
-    return tuple(sorted(rows, key=lambda r: (-r.bytes_each * r.per_turn, r.owner, r.bytes_each)))
+        found = readings(owner, size, copies / turns, shapes)
+        if found and all(r.kind == "state" for r in found):
+            apart[size] += copies
+        else:
+            rows.append(CopyRow(owner, size, copies / turns, meaning(owner, size, found, shapes)))
+    saved = [
+        SavedRow(size, copies, state_meaning(state_readings(size, shapes.layouts), cached=shapes.cached))
+        for size, copies in apart.items()
+    ]
+    return (
+        tuple(sorted(rows, key=lambda r: (-r.bytes_each * r.per_turn, r.owner, r.bytes_each))),
+        tuple(sorted(saved, key=lambda r: (-r.bytes_each * r.copies, r.bytes_each))),
+    )

@@ -41,6 +41,13 @@ class MemoryDeriver:
     _layouts: dict[Role, KvLayout | Unknown] = field(default_factory=dict["Role", "KvLayout | Unknown"])
     _weights: dict[Role, WeightsSplit | Unknown] = field(default_factory=dict["Role", "WeightsSplit | Unknown"])
 
+    @property
+    def layouts(self) -> tuple[KvLayout, ...]:
+        """The caches, as of the last view; none while the target's are unknown."""
+        if not isinstance(self._layouts.get("target"), KvLayout):
+            return ()
+        return tuple(found for found in self._layouts.values() if isinstance(found, KvLayout))
+
     def view(self, fold: TargetFold, config: Config, uses: tuple[GpuUse, ...], growth: Growth | None) -> Memory:
         """What is known now."""
         self._compute(fold, _served(fold, config), uses)

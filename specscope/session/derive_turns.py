@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from specscope.session.backend_path import MIN_TURNS, estimated_path, traced_path
 from specscope.session.bus import bus_of, by_bus, features_bytes
-from specscope.session.copies import copy_rows, shapes_of, turns_in
+from specscope.session.copies import copy_rows, shapes_of, told_apart, turns_in
 from specscope.session.estimate import estimate
 from specscope.session.placement import on_device
 from specscope.session.stalls import stalls_of
 from specscope.session.turn_state import TraceView
+from specscope.session.unknowns import most_if_known
 
 if TYPE_CHECKING:
     from specscope.events import TraceStarted
     from specscope.session.copies import Shapes
     from specscope.session.gpu_state import GpuUse
-    from specscope.session.state import Config, Rates, Target, Totals
+    from specscope.session.state import Config, Rates, Target
     from specscope.session.target_fold import TargetFold
     from specscope.session.turn_state import Anatomy, BackendPath, CopyRow
 
@@ -25,12 +26,13 @@ if TYPE_CHECKING:
 def with_turns(target: Target, fold: TargetFold) -> Target:
     """The same with what a trace tells, or what is estimated of it from the rest."""
     traced, config = fold.epoch.traced, target.config
-    shapes = _shapes(fold, config, target.totals)
-    copies = copy_rows(traced.copies, shapes)
+    shapes = _shapes(fold, target)
+    copies, saved = copy_rows(traced.copies, shapes)
     return replace(
         target,
         anatomy=_anatomy(fold, target.rates, config, target.gpus),
         copies=copies,
+        saved=saved,
         backend_path=_path(fold, target, copies, shapes),
         stalls=stalls_of(traced.bursts, traced.tracing),
         trace=_trace(traced.tracing),
@@ -61,14 +63,22 @@ def _anatomy(fold: TargetFold, rates: Rates, config: Config, gpus: tuple[GpuUse,
     return estimate(rates, epoch.statistics, fold.usage, decoding=decoding, device=device, busy_pct=busy_pct)
 
 
-def _shapes(fold: TargetFold, config: Config, totals: Totals) -> Shapes:
+def _shapes(fold: TargetFold, target: Target) -> Shapes:
     told = fold.props.total_slots if fold.props is not None else None
-    return shapes_of(
+    flags = fold.flags
+    shapes = shapes_of(
         fold.models,
-        config,
+        target.config,
         slots=told or len(fold.epoch.slots.slots) or None,
-        width_seen=totals.width_max,
-        ubatch=fold.flags.ubatch if fold.flags is not None else None,
+        width_seen=target.totals.width_max,
+        ubatch=flags.ubatch if flags is not None else None,
+        prompt_most=most_if_known([r.prompt_tokens for r in target.requests]),
+    )
+    return replace(
+        shapes,
+        layouts=fold.memory.layouts,
+        mixed=not told_apart(fold.epoch.traced.copies),
+        cached=None if flags is None or flags.cache_ram_mib is None else flags.cache_ram_mib != 0,
     )
 
 

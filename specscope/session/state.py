@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from specscope.session.graphs import GraphReuse
     from specscope.session.request_state import Heard, RequestRow, Slot
     from specscope.session.tally import PositionRate
-    from specscope.session.turn_state import Anatomy, CopyRow, Stalls, TraceView
+    from specscope.session.turn_state import Anatomy, CopyRow, SavedRow, Stalls, TraceView
 
 Evidence: TypeAlias = Literal["exact", "unconfirmed", "parted", "polled", "counted", "estimated", "unknown"]
 """How a number is known.
@@ -211,6 +211,7 @@ class Target:
     by_method: tuple[MethodRow, ...] = ()
     anatomy: Anatomy | None = None
     copies: tuple[CopyRow, ...] = ()
+    saved: tuple[SavedRow, ...] = ()
     backend_path: BackendPath = field(default_factory=BackendPath)
     stalls: Stalls | None = None
     trace: TraceView | None = None

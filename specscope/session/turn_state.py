@@ -64,6 +64,18 @@ class CopyRow:
 
 
 @dataclass(frozen=True, eq=False, slots=True)
+class SavedRow:
+    """Copies of one size to host memory that belong to no turn, as when a slot's state is saved, in the turns seen.
+
+    ``meaning`` is empty when the size is not explained.
+    """
+
+    bytes_each: int
+    copies: int
+    meaning: str = ""
+
+
+@dataclass(frozen=True, eq=False, slots=True)
 class BackendPath:
     """Where tokens are chosen, and what says so, in words."""
 

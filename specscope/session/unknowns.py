@@ -19,6 +19,12 @@ def sum_if_known(values: Sequence[Number | None]) -> Number | None:
     return sum(known[1:], known[0]) if known and len(known) == len(values) else None
 
 
+def most_if_known(values: Sequence[Number | None]) -> Number | None:
+    """The greatest; None when one of them is unknown, or when there is none."""
+    known = [value for value in values if value is not None]
+    return max(known) if known and len(known) == len(values) else None
+
+
 def number_said(said: Mapping[str, Mapping[str, str]], code: str, field: str) -> int | None:
     """A whole number that a line of the log told; None without the line, the field, or a number in it."""
     text = said.get(code, {}).get(field, "")

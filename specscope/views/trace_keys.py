@@ -23,7 +23,8 @@ def traced_key(target: Target) -> object:
 
 def copies_key(target: Target) -> object:
     """The copies."""
-    return tuple((c.owner, c.bytes_each, c.per_turn, c.meaning) for c in target.copies)
+    in_turns = tuple((c.owner, c.bytes_each, c.per_turn, c.meaning) for c in target.copies)
+    return in_turns, tuple((c.bytes_each, c.copies, c.meaning) for c in target.saved)
 
 
 def path_key(path: BackendPath) -> object:

@@ -10,13 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.state import SourceView, Target
-    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, Stalls, TraceView
+    from specscope.session.turn_state import Anatomy, BackendPath, CopyRow, SavedRow, Stalls, TraceView
 
 SOURCE: Final = "trace"
 """The name of the source that traces."""
 
 STALE_S: Final = 3.0
 """Figures of the last turns are called old when the last of them ended this long ago."""
+
+NOT_EXPLAINED: Final = "not explained by the models' sizes"
 
 _SEVERAL: Final = 1.05
 """From so many cycles a turn on, the turns are said to serve several."""
@@ -57,6 +59,20 @@ def copies_phrase(copies: Sequence[CopyRow]) -> str:
     most = max(copies, key=lambda row: row.bytes_each * row.per_turn)
     said = f"to host {data_size(copied_per_turn(copies))} a turn"
     return f"{said}, most: {most.owner} {most.meaning}" if most.meaning else said
+
+
+def saved_phrases(saved: Sequence[SavedRow]) -> tuple[str, ...]:
+    """What was copied in no turn, and what it is, or most of it: in full and shorter; empty where nothing was."""
+    if not saved:
+        return ()
+    size, copies = sum(row.bytes_each * row.copies for row in saved), sum(row.copies for row in saved)
+    told, most = saved[0].meaning or NOT_EXPLAINED, "most: " if len(saved) > 1 else ""
+    number = f"{whole(copies)} cop{'y' if copies == 1 else 'ies'}"
+    return (
+        f"besides, in no turn: {data_size(size)} in {number}, {most}{told}",
+        f"besides: {data_size(size)}, {most}{told}",
+        f"besides: {data_size(size)}, {told}",
+    )
 
 
 def path_phrases(path: BackendPath) -> list[str]:

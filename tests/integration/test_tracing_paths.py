@@ -17,6 +17,8 @@ from specscope.lab.spec import ServerSpec
 from specscope.sources.trace import lines
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from specscope.session.state import Target
 
 pytestmark = [pytest.mark.server, pytest.mark.trace, needs_probes]
@@ -38,12 +40,18 @@ def _frequent_bursts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(lines.BURST_EVERY_S, "auto", 0.5)
 
 
-async def _under_load(spec: ServerSpec) -> tuple[Target, set[str]]:
-    """What is seen of a server at work once the copies tell its path, and the findings."""
+def _tells_its_path(seen: Target) -> bool:
+    return seen.backend_path.evidence == "exact"
+
+
+async def _under_load(
+    spec: ServerSpec, tokens: int = 400, told: Callable[[Target], bool] = _tells_its_path
+) -> tuple[Target, set[str]]:
+    """What is seen of a server at work once the copies tell its path, or what is asked for, and the findings."""
     async with LabServer(spec) as server, watch(server, TRACED) as pump:
         await until_traced(pump)
-        load = asyncio.create_task(run_load(server.url, LoadPlan(requests=None, duration_s=60, tokens=400)))
-        await until(lambda: target(pump).backend_path.evidence == "exact", "copies that tell the path")
+        load = asyncio.create_task(run_load(server.url, LoadPlan(requests=None, duration_s=60, tokens=tokens)))
+        await until(lambda: told(target(pump)), "copies that tell it")
         seen, findings = target(pump), pump.diagnosis(final=True).findings
         load.cancel()
         with contextlib.suppress(asyncio.CancelledError):
@@ -75,3 +83,17 @@ async def test_a_draft_chosen_on_the_device_copies_candidates_and_no_logits() ->
     assert (seen.backend_path.draft, seen.backend_path.target) == ("device", "host")
     assert "chosen on the device" in seen.backend_path.draft_why
     assert "host_argmax" not in findings
+
+
+async def test_a_slots_state_that_goes_to_the_prompt_cache_is_told_apart() -> None:
+    seen, _ = await _under_load(DFLASH, 40, lambda now: bool(now.saved) and _tells_its_path(now))
+    layers = sum(seen.models[role].n_layer or 0 for role in ("target", "drafter"))
+    for row in seen.saved:
+        assert row.copies % (2 * layers) == 0  # keys and values of each layer, of both models
+        assert row.meaning.startswith("slot state (K or V of ")
+        assert row.meaning.endswith(" cells), saved to the prompt cache")
+    longest = max(r.prompt_tokens or 0 for r in seen.requests)
+    rows = [int(c.meaning.split(", ")[1].split()[0]) for c in seen.copies if "of a prompt" in c.meaning]
+    assert all(number <= longest for number in rows)
+    assert all(c.meaning for c in seen.copies)
+    assert (seen.backend_path.draft, seen.backend_path.target) == ("device", "host")

@@ -100,13 +100,14 @@ def test_regimes_are_told_where_there_are_several() -> None:
 
 def test_a_traced_turn_its_copies_and_who_waits() -> None:
     turns = [b.turn(1 + i / 75, 13_000, draft_us=3_400, wait_us=4_700, sampling_us=2_900) for i in range(9)]
-    copies = b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400)], turns=75)
+    copies = b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400)], turns=75, apart=[(630_784, 64)])
     server = [b.model(n_vocab=49_152, n_embd=4096), b.process("--spec-type draft-dflash --spec-draft-n-max 15")]
     text = words(*TRACED, *server, *turns, copies, b.stalls(3.0, 0.61, 0.3))
     assert [line.strip() for line in text.splitlines()[2:-1]] == [
         "collecting: no timed step was seen yet",
         "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, other 2.0 (probes on the server's own functions)",
         "copies to the host: 3.15 MB a turn, most of it 1 x 3,145,728 bytes (logits of 16 rows)",
+        "copied besides, in no turn: 40.37 MB, most of it 64 x 630,784 bytes",
         "chosen on: draft device, target host=",
         "host waits for the device 61%, device idle 30% of the time",
     ]

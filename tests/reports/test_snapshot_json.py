@@ -18,9 +18,9 @@ from specscope.reports.snapshot import SCHEMA_VERSION, encode, snapshot
 from specscope.session.fold import Fold
 
 SCHEMA = """
-schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies backend_path
-stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting failed rules regimes prefill
-marks epochs sources overhead
+schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies saved
+backend_path stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting failed rules
+regimes prefill marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -125,6 +125,7 @@ def test_what_was_not_seen_is_null_and_never_nought() -> None:
         "economics",
         "anatomy_ms",
         "copies",
+        "saved",
         "backend_path",
         "stalls",
         "trace",
@@ -250,7 +251,12 @@ TRACE = [
         )
         for i in range(60)
     ],
-    b.copies(2.0, [("target", 3_145_728, 75), ("drafter", 40, 2_400), ("target", 12_345, 75)], turns=75),
+    b.copies(
+        2.0,
+        [("target", 3_145_728, 75), ("drafter", 40, 2_400), ("target", 12_345, 75)],
+        turns=75,
+        apart=[(630_784, 64)],
+    ),
     b.stalls(2.2, 0.6, 0.3, span_s=0.5),
 ]
 
@@ -279,6 +285,7 @@ def test_copies_paths_stalls_and_the_trace_itself() -> None:
             "meaning": "top 10 chosen on the device",
         },
     ]
+    assert snap["saved"] == [{"bytes": 630_784, "copies": 64, "meaning": None}]
     assert snap["backend_path"] == {
         "draft": "device",
         "target": "host",

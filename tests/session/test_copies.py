@@ -57,7 +57,7 @@ def told(owner: str, size: int, per_turn: float = 1.0, **fields: object) -> str:
         "extracting": True,
     }
     shapes = Shapes(**given | fields)  # type: ignore[arg-type]
-    return meaning(owner, readings(owner, size, per_turn, shapes), shapes)  # type: ignore[arg-type]
+    return meaning(owner, size, readings(owner, size, per_turn, shapes), shapes)  # type: ignore[arg-type]
 
 
 # --- meanings --------------------------------------------------------------------------------------------------------
@@ -158,6 +158,84 @@ def test_copies_are_averaged_over_the_turns_of_the_kept_seconds() -> None:
 def test_nothing_copied_is_no_row() -> None:
     assert rows_of(*SERVER, GPU) == ()
     assert rows_of(*copied(LOGITS, turns=0)) == ()
+
+
+# --- a slot's state, saved -------------------------------------------------------------------------------------------
+
+LAB = {
+    "block_count": 8,
+    "embedding_length": 256,
+    "attention.head_count": 4,
+    "attention.head_count_kv": 2,
+    "attention.key_length": 64,
+    "attention.value_length": 64,
+}
+"""The lab's small target: 256 bytes of keys and as many of values a cell, of each of 8 layers, in float16."""
+LAB_FLAGS = "-c 4096 -np 1 --cache-ram 64 --spec-draft-n-max 3"
+STATE: Row = ("target", 308 * 256, 18)
+"""The keys and values of 308 cells, of the target's 8 layers and the drafter's one; as long as 77 rows of features."""
+LOGITS_OF_4: Row = ("target", 4 * 300 * 4, 72)
+
+
+def lab(flags: str = LAB_FLAGS, arch: str = "llama", **hparams: object) -> list[ev.Event]:
+    target = b.model(arch=arch, n_vocab=300, n_embd=256, n_layer=8, hparams=LAB | hparams)
+    drafter = b.model("drafter", arch="dflash", n_embd=256, n_layer=1, hparams=LAB | {"block_count": 1})
+    return [b.found(), target, drafter, b.props(total_slots=1, n_ctx=4096), b.process(flags), DFLASH, GPU]
+
+
+def saved_of(*facts: ev.Event) -> list[tuple[int, int, str]]:
+    return [(r.bytes_each, r.copies, r.meaning) for r in b.seen(*facts).saved]
+
+
+def test_a_slots_state_is_no_part_of_a_turn() -> None:
+    traced = [*lab(), b.copies(2.0, [LOGITS_OF_4], turns=72, apart=[STATE[1:]])]
+    assert [(r.bytes_each, r.per_turn, r.meaning) for r in rows_of(*traced)] == [(4800, 1.0, "logits of 4 rows")]
+    assert saved_of(*traced) == [(78_848, 18, "slot state (K or V of 308 cells), saved to the prompt cache")]
+    assert path_of(*traced).target == "host"
+
+
+def test_a_recording_that_does_not_tell_them_apart_says_what_a_size_can_be() -> None:
+    prompt = [b.busy(0.4, processed_tokens=52)]
+    mixed = b.copies(2.0, [LOGITS_OF_4, STATE, ("target", 305 * 256, 18)], turns=72)
+    both = {r.bytes_each: r.meaning for r in rows_of(*lab(), mixed)}
+    assert both == {
+        4800: "logits of 4 rows",
+        78_848: "features of one layer, 77 rows of a prompt or slot state (K or V of 308 cells), "
+        "saved to the prompt cache",
+    }
+    assert [size for size, _, _ in saved_of(*lab(), mixed)] == [305 * 256]
+    # No prompt had 77 tokens: then it can only be the state.
+    assert [r.bytes_each for r in rows_of(*lab(), *prompt, mixed)] == [4800]
+    assert [size for size, _, _ in saved_of(*lab(), *prompt, mixed)] == [78_848, 305 * 256]
+
+
+def test_a_state_that_may_be_features_tells_no_path() -> None:
+    seen = path_of(*lab(), b.copies(2.0, [("target", 78_848, 72)], turns=72))
+    assert (seen.target, seen.target_why) == ("unknown", "no copies of the target tell")
+
+
+def test_what_a_state_is_called_follows_the_caches() -> None:
+    def saved(size: int, facts: list[ev.Event]) -> str:
+        return saved_of(*facts, b.copies(2.0, [LOGITS_OF_4], turns=72, apart=[(size, 9)]))[0][2]
+
+    types = f"{LAB_FLAGS} --cache-type-k q8_0 --spec-draft-type-k q8_0"
+    assert saved(136 * 308, lab(types)) == "slot state (K of 308 cells), saved to the prompt cache"
+    assert saved(136 * 256, lab(types)) == ("slot state (K of 256 cells or V of 136 cells), saved to the prompt cache")
+    assert saved(256, lab()) == "slot state (K or V of 1 cell), saved to the prompt cache"
+    assert saved(4097 * 256, lab()) == ""  # more than a slot can hold
+    assert saved(255, lab()) == ""
+    assert saved(78_848, lab("-c 4096 -np 1 --cache-ram 0")) == "slot state (K or V of 308 cells), saved"
+    window = lab(arch="gemma3", **{"attention.sliding_window": 512})
+    assert saved(78_848, window) == "slot state (K or V of 308 cells), saved to the prompt cache or a checkpoint"
+    assert saved(78_848, lab(arch="never heard of")) == ""
+
+
+def test_a_recurrent_state_has_one_size() -> None:
+    keys = {"ssm.conv_kernel": 4, "ssm.inner_size": 512, "ssm.state_size": 16, "ssm.group_count": 0}
+    mamba = b.model(arch="mamba", n_vocab=300, n_embd=256, n_layer=8, hparams=LAB | keys)
+    facts = [b.found(), mamba, b.props(total_slots=1, n_ctx=4096), b.process("-c 4096 -np 1"), GPU]
+    told = saved_of(*facts, b.copies(2.0, [LOGITS_OF_4], turns=72, apart=[(512 * 16 * 4, 8)]))
+    assert told == [(32_768, 8, "slot state (recurrent), saved to the prompt cache or a checkpoint")]
 
 
 # --- the path, traced ------------------------------------------------------------------------------------------------

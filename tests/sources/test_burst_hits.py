@@ -170,6 +170,33 @@ def test_a_copy_whose_registers_were_not_seen_tells_nothing() -> None:
     assert told.copies == {("target", 100): 1}
 
 
+def test_what_no_forward_copies_is_told_apart() -> None:
+    # A forward's results are asked for asynchronously; within a submit layers come from the device to the host.
+    told = seen(
+        *(enter(at, "forward") for at in (0, 1000, 2000, 3000)),
+        *(hit for at in (10, 1010, 2010) for hit in whole(at, at + 50, "submit")),
+        *(hit for at in (100, 1100, 2100) for hit in (asynchronous(at, 1200), plain(at + 1, 1200))),
+        plain(1020, 500, OTHER),
+        *(plain(1200 + layer, 78_848, OTHER + layer) for layer in range(16)),
+        *whole(1300, 1400, "draft"),
+        plain(1350, 600, OTHER),
+    )
+    assert told.apart == {78_848: 16}
+    assert told.copies == {("target", 1200): 3, ("target", 500): 1, ("drafter", 600): 1}
+
+
+def test_a_state_that_every_turn_saves_is_part_of_the_turn() -> None:
+    hits = [enter(at, "forward") for at in (0, 1000, 2000, 3000)]
+    hits += [*whole(10, 20, "submit"), plain(30, 4096), plain(1030, 4096), plain(2030, 800)]
+    told = seen(*hits)
+    assert (told.copies, told.apart) == ({("target", 4096): 2}, {800: 1})
+
+
+def test_where_no_submit_was_seen_nothing_is_told_apart() -> None:
+    told = turn(plain(1, 4096))
+    assert (told.copies, told.apart) == ({("target", 4096): 1}, None)
+
+
 # --- sampling -----------------------------------------------------------------------------------------------------
 
 

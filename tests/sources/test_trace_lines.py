@@ -48,6 +48,7 @@ BURST: dict[str, Any] = {
     "sampling_ns": 2_000_999,
     "draft_sampling_ns": 999,
     "copies": [["drafter", 40, 192], ["target", 19_200, 6]],
+    "apart": [[78_848, 16]],
     "spans": [["wait", 1_500, 30_000], ["submit", 40_000, 25_999]],
 }
 
@@ -332,7 +333,12 @@ def test_a_burst() -> None:
     told.read(*(line for ms in (1_999, 2_000.5, 2_300, 2_300.5) for line in (width(0, 15), accept(ms, 0, 7))))
     copies, stalls = told.read(own(BURST))
     assert copies == ev.CopiesTraced(
-        at=BOOT + 2.3, target="t3", span_s=0.3, turns=6, rows=[("drafter", 40, 192), ("target", 19_200, 6)]
+        at=BOOT + 2.3,
+        target="t3",
+        span_s=0.3,
+        turns=6,
+        rows=[("drafter", 40, 192), ("target", 19_200, 6)],
+        apart=[(78_848, 16)],
     )
     assert stalls == ev.StallsSampled(
         at=BOOT + 2.3,
@@ -352,9 +358,15 @@ def test_a_burst() -> None:
 
 
 def test_a_burst_without_copies_and_with_hits_that_found_no_room() -> None:
-    first, second = Told().read(own(BURST | {"copies": [], "lost": 41}))
+    first, second = Told().read(own(BURST | {"copies": [], "apart": None, "lost": 41}))
     assert first == missed(41, "the burst's ring was full", at=BOOT + 2.3)
     assert isinstance(second, ev.StallsSampled)
+
+
+def test_copies_that_no_forward_makes_are_told_where_there_are_no_others() -> None:
+    copies, _ = Told().read(own(BURST | {"copies": []}))
+    assert isinstance(copies, ev.CopiesTraced)
+    assert (copies.rows, copies.apart) == ([], [(78_848, 16)])
 
 
 def test_a_burst_that_failed_tells_nothing() -> None:
@@ -400,7 +412,8 @@ def test_lost_events_are_said(word: str) -> None:
         own({"burst": [1, 2]}),
         own(BURST | {"burst": "ab"}),
         own(BURST | {"copies": [[1]]}),
-        own(BURST | {"copies": [], "spans": [["wait", 1]]}),
+        own(BURST | {"apart": [[1]]}),
+        own(BURST | {"copies": [], "apart": None, "spans": [["wait", 1]]}),
         f"B {10**400} 0",
         f"A {'9' * 5000} 0 1 0 0",
     ],

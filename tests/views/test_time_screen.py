@@ -12,7 +12,7 @@ from feeds import CLAMPED, HIDDEN_MIN_P, StillFeed
 from screens import painted, rows, running, text
 
 from specscope.session.economics.method_state import MethodRow
-from specscope.session.turn_state import BackendPath, CopyRow, Stalls
+from specscope.session.turn_state import BackendPath, CopyRow, SavedRow, Stalls
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -225,6 +225,23 @@ async def test_sizes_that_few_turns_have_are_added_up() -> None:
         await pilot.press("3")
         await painted(pilot)
         assert "9 rows of a prompt" in text(pilot)
+
+
+async def test_a_state_that_was_saved_is_told_besides_and_counted_in_no_turn() -> None:
+    saved = (
+        SavedRow(78_848, 18, "slot state (K or V of 308 cells), saved to the prompt cache"),
+        SavedRow(27_136, 18, "slot state (K or V of 106 cells), saved to the prompt cache"),
+    )
+    async with running(traced.traced(saved=saved)) as pilot:
+        assert "to host 4.46 MB a turn" in text(pilot)
+        await pilot.press("3")
+        await painted(pilot)
+        assert "4.46 MB a turn to host" in text(pilot)
+        assert "besides, in no turn: 1.91 MB in 36 copies, most: slot state (K or V of 308 cells)" in text(pilot)
+    async with running(traced.traced(saved=saved), size=(80, 24)) as pilot:
+        await pilot.press("3")
+        await painted(pilot)
+        assert "besides: 1.91 MB, slot state (K or V of 308 cells), saved to the prompt cache" in text(pilot)
 
 
 async def test_several_methods_have_a_row_on_cycles() -> None:

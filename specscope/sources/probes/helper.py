@@ -211,6 +211,7 @@ def _burst(line: str, found: Found, pid: int) -> None:
             "sampling_ns": seen.sampling_ns,
             "draft_sampling_ns": seen.draft_sampling_ns,
             "copies": [[owner, size, count] for (owner, size), count in sorted(seen.copies.items())],
+            "apart": None if seen.apart is None else sorted(seen.apart.items()),
             "spans": [[s.kind, s.start_ns - seen.begin_ns, s.length_ns] for s in seen.spans[:SPANS_TOLD]],
         }
     )

@@ -13,6 +13,9 @@ COPIES: Final = ("copy_async", "copy_2d_async", "copy")
 OWNERS: Final = ("draft", "features")
 WITHIN_TURN: Final = (*COPIES, *OWNERS, "forward", "sample")
 
+TURNS_JUDGED: Final = 3
+"""Turns from which on it is judged whether copies outside of forwards come with more than half of them."""
+
 
 class Hit(NamedTuple):
     """A probe fired: when, which role, and whether the function was left (else entered).
@@ -41,7 +44,8 @@ class Seen:
     ``spans`` are those of at least SPAN_NS, in order; ``lost``: hits that found no room.
 
     ``copies``: by (whose tensor, bytes), how many copies to host memory. ``forwards`` and ``samples`` are the target's,
-    in whole turns, as are the copies.
+    in whole turns, as are the copies. ``apart``: by bytes, copies in some turns only that no forward makes: a slot's
+    state is saved so; None where it cannot be told, and they are among the others.
     """
 
     begin_ns: int
@@ -57,6 +61,7 @@ class Seen:
     draft_sampling_ns: int = 0
     spans: list[Span] = field(default_factory=list[Span])
     copies: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    apart: Counter[int] | None = None
 
 
 def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
@@ -66,10 +71,11 @@ def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
     if first is not None and first.left:
         copies.within.add(first.role)
     for hit in hits:
-        if hit.role in WITHIN_TURN:
+        if hit.role in WITHIN_TURN or hit.role == "submit":
             copies.take(hit)
-        else:
+        if hit.role not in WITHIN_TURN:
             stalls.take(hit)
+    apart = copies.apart()
     return Seen(
         begin_ns=begin_ns,
         end_ns=end_ns,
@@ -84,6 +90,7 @@ def judge(hits: list[Hit], begin_ns: int, end_ns: int, lost: int = 0) -> Seen:
         draft_sampling_ns=copies.sampling_ns["drafter"],
         spans=stalls.spans,
         copies=copies.count,
+        apart=apart,
     )
 
 
@@ -144,6 +151,11 @@ class _Owned:
     What happens while the drafter is at work, or is handed features, is its; all else is the target's.
 
     An asynchronous copy that the backend cannot do falls into the plain one, with the same tensor: counted once.
+
+    A plain copy alone is none of a forward's results, all of which are asked for asynchronously (``decode`` of
+    src/llama-context.cpp), but what carries layers from a device to the host within a submit (ggml-backend.cpp), or
+    what saves a slot's state (``llama_io_write_host`` and ``_file``; b11434): outside of submits it is kept apart.
+    A target that cannot roll back has its state saved in every turn, which is then part of the turn.
     """
 
     forwards: int = 0
@@ -151,7 +163,12 @@ class _Owned:
     sampling_ns: Counter[str] = field(default_factory=Counter[str])
     count: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
     within: set[str] = field(default_factory=set[str])
+    _apart: Counter[int] = field(default_factory=Counter[int])
+    _turns_with: Counter[int] = field(default_factory=Counter[int])
+    _submits: int = 0
+    _submitting: bool = False
     _turn: Counter[tuple[str, int]] = field(default_factory=Counter[tuple[str, int]])
+    _turn_apart: Counter[int] = field(default_factory=Counter[int])
     _turn_samples: int = 0
     _turn_ns: Counter[str] = field(default_factory=Counter[str])
     _begun: bool = False
@@ -170,8 +187,11 @@ class _Owned:
                 self._same = tensor
             case "copy", (tensor, _, _, size, _, _):
                 if tensor != self._same:
-                    self._turn[owner, size] += 1
+                    self._plain(owner, size)
                 self._same = None
+            case "submit", _:
+                self._submitting = not hit.left
+                self._submits += 1
             case "forward", _:
                 if not self.within and not hit.left:
                     self._next_turn()
@@ -181,6 +201,23 @@ class _Owned:
                 (self.within.discard if hit.left else self.within.add)(hit.role)
             case _:  # a copy whose registers the kernel did not give
                 pass
+
+    def apart(self) -> Counter[int] | None:
+        """Copies by bytes that no forward makes, in at most half of the turns; the rest of them joins the others."""
+        kept = Counter[int]()
+        for size, times in self._apart.items():
+            each_turn = self.forwards >= TURNS_JUDGED and 2 * self._turns_with[size] > self.forwards
+            if each_turn or not self._submits:
+                self.count["target", size] += times
+            else:
+                kept[size] = times
+        return kept if self._submits else None
+
+    def _plain(self, owner: str, size: int) -> None:
+        if owner == "target" and not self._submitting:
+            self._turn_apart[size] += 1
+        else:
+            self._turn[owner, size] += 1
 
     def _sample(self, hit: Hit, owner: str) -> None:
         if hit.left and self._sampling_since is not None:
@@ -194,6 +231,8 @@ class _Owned:
             self.forwards += 1
             self.samples += self._turn_samples
             self.count += self._turn
+            self._apart += self._turn_apart
+            self._turns_with.update(self._turn_apart.keys())
             self.sampling_ns += self._turn_ns
         self._begun = True
-        self._turn, self._turn_ns, self._turn_samples = Counter(), Counter(), 0
+        self._turn, self._turn_apart, self._turn_ns, self._turn_samples = Counter(), Counter(), Counter(), 0

@@ -281,10 +281,13 @@ class TraceLines:
         if said["lost"]:
             self._facts.append(self._missed(end, int(said["lost"]), "the burst's ring was full"))
         rows: list[tuple[CopyOwner, int, int]] = [(row[0], row[1], row[2]) for row in said["copies"]]
-        if rows:
+        apart = None if said["apart"] is None else [(int(size), int(copies)) for size, copies in said["apart"]]
+        if rows or apart:
             span = round(end - begin, 4)
             turns = said["forwards"]
-            self._facts.append(CopiesTraced(at=end, target=self.target, span_s=span, turns=turns, rows=rows))
+            self._facts.append(
+                CopiesTraced(at=end, target=self.target, span_s=span, turns=turns, rows=rows, apart=apart)
+            )
         told = cast("list[tuple[SpanKind, int, int]]", said["spans"])
         self._facts.append(
             StallsSampled(

@@ -81,7 +81,7 @@ def _needs(target: Target, width: int) -> dict[str, Need]:
     if has_stalls(target) and _has_seconds(target):
         needs["stalls"] = Need(STALLS_ROWS, STALLS_ROWS)
     if target.copies:
-        needs["copies"] = Need(3, copies.rows_wanted(target.copies))
+        needs["copies"] = Need(copies.LEAST, copies.rows_wanted(target))
     if target.trace is not None or {target.backend_path.draft, target.backend_path.target} != {"unknown"}:
         rows = paths.rows_wanted(target, _half(width) if width >= TWO_COLUMNS and target.copies else width)
         needs["paths"] = Need(rows, rows)
