@@ -70,7 +70,9 @@ def _drafter(
     alike = (r for r in runs if r.prompt_tokens and each <= ALIKE * r.prompt_tokens and r.prompt_tokens <= ALIKE * each)
     plain = next((r for r in alike if r.prefill_tok_s and not r.drafts), None)
     if plain is not None and plain.prefill_tok_s and tokens >= LEAST_TOKENS and took_ms:
-        extra = max(0.0, took_ms - 1000 * tokens / plain.prefill_tok_s)
+        extra = took_ms - 1000 * tokens / plain.prefill_tok_s
+        if extra <= 0:  # other prompts, another load: the runs differ by more than the drafter takes
+            return None, None, f"not told apart: prompts were no faster in {plain.name}, without a drafter"
         return extra / requests, extra / took_ms, f"prompt speed beside that of {plain.name}, without a drafter"
     return None, None, ""
 

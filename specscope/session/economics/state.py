@@ -236,7 +236,8 @@ class Prefill:
         tokens: computed; cached_tokens: taken from the cache; cache_share: of both together.
         tok_s: computed tokens over the server's own prompt time.
         ttft_ms, ttft_p95_ms: time to first token, median and 95th percentile.
-        drafter_ms: the drafter's part per request; drafter_share of prompt time; ``basis`` says by what.
+        drafter_ms: the drafter's part per request; drafter_share of prompt time; ``basis`` says by what, or why they
+            are unknown in spite of a run to compare with.
         pays_back_tokens: output tokens after which decoding has gained that time again; None: unknown, or never.
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from specscope.views.figures import MARKS, milliseconds, percent, whole
+from specscope.views.figures import MARKS, UNKNOWN, milliseconds, percent, whole
 from specscope.views.gain_keys import prefill_key
 from specscope.views.widgets.flow import flow, rows_of_cells
 from specscope.views.widgets.panel import Panel
@@ -67,4 +67,6 @@ def _phrases(told: Prefill) -> list[tuple[str, str]]:
         if told.pays_back_tokens is not None:
             phrases.append(("paid back by ", f"{told.pays_back_tokens:,.0f} generated tokens{worked_out}"))
         phrases.append(("by ", told.basis))
+    elif told.basis:
+        phrases.append(("drafter ", f"{UNKNOWN} ({told.basis})"))
     return phrases
