@@ -6,7 +6,7 @@ from typing import Final
 
 OK: Final = 0
 FINDINGS: Final = 1
-"""Findings at or above ``--fail-on``, or a failed comparison or load."""
+"""Findings at or above ``--fail-on``, a failed comparison or load, or nothing to export."""
 USAGE: Final = 2
 UNREACHABLE: Final = 3
 """No server answers, or the one that does wants another key."""

@@ -8,10 +8,18 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from specscope.cli.common import settings_of
-from specscope.cli.exits import OK, CommandError
+from specscope.cli.exits import FINDINGS, OK, CommandError
 from specscope.cli.targets import resolve
 from specscope.cli.watching import mark, sleep_or_signal, watching
-from specscope.events import CycleTraced, GpuSampled, TargetFound, TurnTraced
+from specscope.events import (
+    CycleTraced,
+    GpuSampled,
+    SourceAttached,
+    SourceLost,
+    TargetFound,
+    TraceStarted,
+    TurnTraced,
+)
 from specscope.recording import Recording
 from specscope.reports.perfetto import SHOWN, encode_trace, trace_events
 
@@ -21,6 +29,9 @@ if TYPE_CHECKING:
     from specscope.cli.targets import LiveTarget
     from specscope.events import Event
     from specscope.settings import Settings
+
+TRACE: Final = "trace"
+"""The name of the source that traces."""
 
 WATCHED_S: Final = 5.0
 """How long a server is watched unless told otherwise: hundreds of cycles, and a file of a few megabytes."""
@@ -34,6 +45,7 @@ def run(args: Namespace) -> int:
         raise CommandError(f"{path} exists: an export never overwrites")
     target = resolve(args.target, args.pid, settings.url)
     facts = Traced()
+    watched_s = None if isinstance(target, Recording) else args.seconds or WATCHED_S
     if isinstance(target, Recording):
         for event in target.events():
             facts.take(event)
@@ -41,9 +53,7 @@ def run(args: Namespace) -> int:
         asyncio.run(_watch(args, target, settings, facts))
     shown = facts.last(args.seconds)
     if not shown:
-        raise CommandError(
-            "nothing was traced: that needs root and bpftrace on the server's machine (specscope doctor)"
-        )
+        raise facts.nothing(watched_s)
     events = trace_events(shown, facts.name)
     _write(path, encode_trace(events))
     sys.stderr.write(f"{len(events):,} events in {path}; open it at https://ui.perfetto.dev\n")
@@ -60,6 +70,8 @@ class Traced:
     def __init__(self) -> None:
         self._names: dict[str, str] = {}
         self._facts: list[Event] = []
+        self._traced = False
+        self._lost: SourceLost | None = None
         self._gpus: list[GpuSampled] = []
 
     @property
@@ -75,6 +87,21 @@ class Traced:
             self._facts.append(event)
         elif isinstance(event, GpuSampled):
             self._gpus.append(event)
+        elif isinstance(event, TraceStarted):
+            self._traced = True
+        elif isinstance(event, SourceLost | SourceAttached) and event.source == TRACE:
+            self._lost = event if isinstance(event, SourceLost) else None
+
+    def nothing(self, watched_s: float | None) -> CommandError:
+        """Why there is nothing to export, after so many seconds; None: of a recording."""
+        where = "in this recording" if watched_s is None else f"in the {watched_s:g} s watched"
+        if self._traced:
+            return CommandError(f"the server did no work {where}: nothing to export", FINDINGS)
+        if self._lost is not None:
+            hint = f" -> {self._lost.hint}" if self._lost.hint else ""
+            return CommandError(f"nothing was traced: {self._lost.reason}{hint}")
+        need = "that needs root and bpftrace on the server's machine (specscope doctor)"
+        return CommandError(f"nothing was traced {where}: {need}")
 
     def last(self, seconds: float | None) -> list[Event]:
         """Those of the last seconds in which there were turns or cycles, or all, and the GPUs' readings meanwhile."""
@@ -94,7 +121,7 @@ class Traced:
 async def _watch(args: Namespace, target: list[LiveTarget], settings: Settings, facts: Traced) -> None:
     async with watching(target, settings, listener=facts.take) as pump:
         mark(pump, args.label)
-        await sleep_or_signal(args.seconds if args.seconds is not None else WATCHED_S)
+        await sleep_or_signal(args.seconds or WATCHED_S)
 
 
 def _write(path: Path, data: bytes) -> None:

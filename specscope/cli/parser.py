@@ -52,6 +52,9 @@ EPILOG: Final = """\
 specscope live --help shows the options of the screen (--pid, --log, --api-key-file, --label, --live-metrics,
 --trace, --no-gpu, --config, --no-color, --ascii); specscope COMMAND --help those of a command."""
 
+RUNNING: Final = "address of a running server"
+SERVER_OR_RECORDING: Final = "address of a server, or a recording"
+
 BARE_WORD: Final = re.compile(r"\w[\w-]*")
 """What may be a misspelt command: no address with a port, a domain or a path, and no option."""
 
@@ -111,7 +114,7 @@ def _parser() -> Parser:
     explain.add_argument("rule", nargs="?", metavar="CODE|NAME", help="one rule; without it, the list of all")
     explain.add_argument("--markdown", action="store_true", help="all rules as a document")
     doctor = commands.add_parser("doctor", parents=[common], help="what can be seen here, and what would lift it")
-    _target(doctor)
+    _target(doctor, RUNNING)
     stacks = commands.add_parser("stacks", parents=[common], help="Python frames of a server inside Python (py-spy)")
     _target(stacks)
     _seconds(stacks, 5.0)
@@ -129,7 +132,7 @@ def _watchers(commands: Commands, common: Parser, runs: Parser) -> None:
     _target(stream)
     _seconds(stream, None)
     record = commands.add_parser("record", parents=[common, runs], help="write facts to a file")
-    _target(record)
+    _target(record, RUNNING)
     _seconds(record, None)
     record.add_argument("-o", "--output", required=True, metavar="FILE", help="new file; .gz compresses it")
 
@@ -151,8 +154,8 @@ def _export(commands: Commands, common: Parser) -> None:
     export.add_argument("--seconds", type=positive, metavar="N", help=text)
 
 
-def _target(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("target", nargs="?", metavar="TARGET", help="address of a server, or a recording")
+def _target(parser: argparse.ArgumentParser, text: str = SERVER_OR_RECORDING) -> None:
+    parser.add_argument("target", nargs="?", metavar="TARGET", help=text)
 
 
 def _seconds(parser: argparse.ArgumentParser, default: float | None) -> None:

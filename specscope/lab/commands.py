@@ -76,13 +76,19 @@ async def _run(server: LabServer) -> int:
         _say(str(error))
         return FAILED
     spec = server.spec
-    types = ", ".join(spec.server_types) or "no speculation"
-    width = f", n_max {spec.width}" if spec.width else ""
-    _say(f"serving {server.url} ({types}{width}) log {server.log_path}")
+    _say(f"serving {server.url} ({drafting_words(spec)}) log {server.log_path}")
     _say(f"load it with: specscope lab load {server.url}" + (" --api-key KEY" if spec.api_key else ""))
     status = await server.wait()
     _say(f"the server died ({_how(status)}): see {server.log_path}")
     return FAILED
+
+
+def drafting_words(spec: ServerSpec) -> str:
+    """Methods and widths: ``draft-dflash, n_max 7``. The tables' width does not follow ``--spec-draft-n-max``."""
+    words = list(spec.server_types) or ["no speculation"]
+    words += [f"n_max {spec.drafter_width}"] if spec.drafter_width else []
+    words += [f"n-gram drafts up to {spec.table_width}"] if spec.table_width else []
+    return ", ".join(words)
 
 
 @contextmanager

@@ -122,11 +122,19 @@ class ServerSpec:
     @property
     def width(self) -> int:
         """The widest draft the server can make after its clamping; it wants as many rates."""
+        return max(self.drafter_width, self.table_width)
+
+    @property
+    def drafter_width(self) -> int:
+        """The widest draft of a drafter after the server's clamping (``n_max``); 0: none drafts."""
         asked = 3 if self.n_max is None else self.n_max
-        drafters = [min(asked, WIDEST.get(family, asked)) for family in self._families]
-        ngrams = [name for name in self.server_types if name not in _FAMILIES]
-        tables = [_NGRAM_CACHE_WIDTH if name == "ngram-cache" else self.ngram.draft for name in ngrams]
-        return max(drafters + tables, default=0)
+        return max((min(asked, WIDEST.get(family, asked)) for family in self._families), default=0)
+
+    @property
+    def table_width(self) -> int:
+        """The widest draft of an n-gram method, which does not follow ``n_max``; 0: none drafts."""
+        tables = [name for name in self.server_types if name not in _FAMILIES]
+        return max((_NGRAM_CACHE_WIDTH if name == "ngram-cache" else self.ngram.draft for name in tables), default=0)
 
     @property
     def _families(self) -> list[Family]:

@@ -31,6 +31,19 @@ class LogPlace(msgspec.Struct, frozen=True):
     detail: str = ""
     hint: str = ""
 
+    @property
+    def words(self) -> str:
+        """Why the log cannot be read from here, as a sentence."""
+        match self.kind:
+            case "unknown" if not self.detail:
+                return "where the log goes cannot be seen"
+            case "pipe":
+                return "the log goes to a pipe that another program reads"
+            case "discarded" if self.detail.startswith("--"):
+                return f"the log is switched off by {self.detail}"
+            case _:
+                return f"the log goes to {self.detail or self.kind}"
+
 
 def log_path_of(pid: int, flags: ServerFlags) -> Path | None:
     """The file a server's log can be read from, or None where it goes elsewhere (``log_place_of`` says where)."""
@@ -58,7 +71,7 @@ def log_place_of(pid: int, flags: ServerFlags) -> LogPlace:
     for descriptor in order:
         if link := link_of(pid, descriptor):
             return _elsewhere(pid, link)
-    return LogPlace("unknown", None, "its descriptors cannot be seen", "run as the server's user, or give --log FILE")
+    return LogPlace("unknown", None, "", "run as the server's user, or give --log FILE")
 
 
 def _file(pid: int, descriptor: int) -> LogPlace:
@@ -83,7 +96,7 @@ def _elsewhere(pid: int, link: str) -> LogPlace:
     if (found := _CONTAINER.search(cgroup)) and link != "/dev/null":
         return _container(found[1], found[2][:12])
     if link.startswith("pipe:"):
-        return LogPlace("pipe", None, "another program reads it", f"{_RESTART}, or pipe it through tee FILE")
+        return LogPlace("pipe", None, "", f"{_RESTART}, or pipe it through tee FILE")
     if link.startswith(("/dev/pts/", "/dev/tty", "/dev/console")):
         return LogPlace("terminal", None, link, f"{_RESTART}, or pipe it through tee FILE")
     if link == "/dev/null":

@@ -212,9 +212,8 @@ class ServerWatch:
         """Follow the process's log, unless it is the file followed already."""
         place = log_place_of(pid, flags)
         if place.path is None:
-            reason = f"the log goes to {place.detail or place.kind}"
             self._take(
-                SourceLost(at=self._clock.now(), target=self._target, source="log", reason=reason, hint=place.hint)
+                SourceLost(at=self._clock.now(), target=self._target, source="log", reason=place.words, hint=place.hint)
             )
             return
         running = self._tasks.get("log")

@@ -264,3 +264,14 @@ def test_help_names_the_flags_of_the_screen_and_the_defaults(capsys: pytest.Capt
     for words, default in ((["check"], "warning"), (["replay"], "default"), (["lab", "load"], "256")):
         assert exit_of(*words, "-h") == 0
         assert default in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", ["record", "doctor"])
+def test_the_help_of_a_command_that_takes_no_recording_names_none(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert exit_of(name, "-h") == 0
+    assert "address of a running server" in capsys.readouterr().out
+    words = {"record": ["-o", str(tmp_path / "new.jsonl")]}.get(name, [])
+    assert exit_of(name, str(make_recording(tmp_path / "r.jsonl")), *words) == 2
+    assert "is a recording; this command needs a running server" in capsys.readouterr().err

@@ -81,19 +81,31 @@ def test_of_several_servers_the_first_that_was_traced(tmp_path: Path) -> None:
     assert named(exported(out), "process_name")[0]["args"] == {"name": "http://b"}
 
 
-def test_a_server_is_watched_first(
-    monkeypatch: pytest.MonkeyPatch, server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    # A fake watch, because probes need root: what it tells goes through the listener as live facts do.
-    @contextlib.asynccontextmanager
-    async def told(*_: object, listener: Callable[[ev.Event], None]) -> AsyncIterator[None]:
-        for fact in TRACED:
-            listener(fact)
-        yield None
+@pytest.fixture
+def watched(monkeypatch: pytest.MonkeyPatch, server: FakeServer) -> Callable[..., list[str]]:
+    """The command for a server of which a watch tells these facts: a fake one, because probes need root.
 
-    monkeypatch.setattr(export, "watching", told)
+    What it tells goes through the listener as live facts do.
+    """
+
+    def words(*facts: ev.Event) -> list[str]:
+        @contextlib.asynccontextmanager
+        async def told(*_: object, listener: Callable[[ev.Event], None]) -> AsyncIterator[None]:
+            for fact in facts:
+                listener(fact)
+            yield None
+
+        monkeypatch.setattr(export, "watching", told)
+        return ["export", server.url, "--seconds", "1", "--perfetto"]
+
+    return words
+
+
+def test_a_server_is_watched_first(
+    watched: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     out = tmp_path / "trace.json"
-    assert main(["export", server.url, "--perfetto", str(out), "--seconds", "1"]) == 0
+    assert main([*watched(*TRACED), str(out)]) == 0
     assert len(named(exported(out), "turn")) == 51
     assert "events in" in capsys.readouterr().err
 
@@ -104,6 +116,25 @@ def test_nothing_traced_is_said_and_writes_no_file(tmp_path: Path, capsys: pytes
     assert main(["export", str(path), "--perfetto", str(out)]) == 2
     assert "nothing was traced" in capsys.readouterr().err
     assert not out.exists()
+
+
+def test_a_server_that_is_traced_and_does_nothing(
+    watched: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "trace.json"
+    command = watched(b.found(), b.attached("trace", "trace"), b.tracing())
+    assert main([*command, str(out)]) == 1
+    assert capsys.readouterr().err == "specscope: the server did no work in the 1 s watched: nothing to export\n"
+    assert not out.exists()
+
+
+def test_a_trace_that_cannot_begin_says_why(
+    watched: Callable[..., list[str]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lost = ev.SourceLost(at=b.T0, source="trace", reason="bpftrace is not installed", hint="apt install bpftrace")
+    assert main([*watched(b.found(), lost), str(tmp_path / "trace.json")]) == 2
+    said = "specscope: nothing was traced: bpftrace is not installed -> apt install bpftrace\n"
+    assert capsys.readouterr().err == said
 
 
 def test_a_server_that_is_not_traced(server: FakeServer, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import psutil
 import pytest
 
-from specscope.lab.commands import load
+from specscope.lab.commands import drafting_words, load
 from specscope.lab.load import LoadPlan
 from specscope.lab.server import LabServer
 from specscope.lab.spec import ServerSpec
@@ -69,6 +69,22 @@ def start_serve(tmp_path: Path) -> Iterator[StartServe]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.mark.parametrize(
+    ("spec", "words"),
+    [
+        (
+            ServerSpec(types=("ngram-simple", "dflash"), n_max=7),
+            "ngram-simple, draft-dflash, n_max 7, n-gram drafts up to 12",
+        ),
+        (ServerSpec(types=("ngram-mod",)), "ngram-mod, n-gram drafts up to 12"),
+        (ServerSpec(n_max=99), "draft-dflash, n_max 15"),
+        (ServerSpec(types=()), "no speculation"),
+    ],
+)
+def test_the_widths_served_are_each_of_its_method(spec: ServerSpec, words: str) -> None:
+    assert drafting_words(spec) == words
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

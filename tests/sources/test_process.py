@@ -260,21 +260,27 @@ def test_a_redirected_error_stream_is_the_log(tmp_path: Path) -> None:
         path.unlink()
         deleted = log_place_of(running.pid, ServerFlags())
         assert str(deleted.path) == f"/proc/{running.pid}/fd/2"
-        assert log_place_of(running.pid, ServerFlags(log_disabled=True)).kind == "discarded"
+        off = log_place_of(running.pid, ServerFlags(log_disabled=True))
+        assert (off.kind, off.words) == ("discarded", "the log is switched off by --log-disable")
 
 
 def test_pipes_terminals_and_nothing_are_told_apart() -> None:
     terminal, other = pty.openpty()
     try:
-        for stream, kind in ((subprocess.PIPE, "pipe"), (subprocess.DEVNULL, "discarded"), (other, "terminal")):
+        for stream, kind, words in (
+            (subprocess.PIPE, "pipe", "the log goes to a pipe that another program reads"),
+            (subprocess.DEVNULL, "discarded", "the log goes to /dev/null"),
+            (other, "terminal", f"the log goes to {os.ttyname(other)}"),
+        ):
             with child(WAIT, stderr=stream) as running:
                 place = log_place_of(running.pid, ServerFlags())
-            assert (place.kind, place.path) == (kind, None)
+            assert (place.kind, place.path, place.words) == (kind, None, words)
             assert "--log-file" in place.hint
     finally:
         os.close(terminal)
         os.close(other)
-    assert log_place_of(running.pid, ServerFlags()).kind == "unknown"
+    gone = log_place_of(running.pid, ServerFlags())
+    assert (gone.kind, gone.words) == ("unknown", "where the log goes cannot be seen")
 
 
 @pytest.mark.parametrize(
