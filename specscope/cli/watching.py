@@ -217,8 +217,8 @@ def _watching(view: Target) -> str:
 
 
 def _answers(view: Target) -> bool:
-    """Whether something is there. A server is looked into as soon as it has answered, and called ready after that."""
-    return view.server not in UNREACHED or (view.server == "unknown" and view.process is not None)
+    """Whether something is there."""
+    return view.server not in UNREACHED
 
 
 def _settled(view: Target, *, stacks: bool) -> bool:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from specscope.sources.answers import read_json, shorten
+from specscope.sources.answers import ROUTER, SWAP, read_json, shorten
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from specscope.sources.answers import Answer
 
 MAX_NAMED: Final = 8
@@ -40,6 +42,15 @@ def swap_children(answer: Answer) -> list[str]:
 def with_children(detail: str, children: list[str]) -> str:
     """A sentence that ends in what was found."""
     return f"{detail} ({'; '.join(children)})" if children else detail
+
+
+async def named_children(detail: str, get: Callable[[str], Awaitable[Answer]]) -> str:
+    """What is there, with the servers behind it named where it is a router or a proxy."""
+    if detail == ROUTER:
+        return with_children(detail, router_children(await get("/v1/models")))
+    if detail == SWAP:
+        return with_children(detail, swap_children(await get("/running")))
+    return detail
 
 
 def _list(answer: Answer, key: str) -> list[dict[str, Any]]:

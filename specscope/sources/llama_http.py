@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from specscope.events import ServerChanged, ServerStarted
 from specscope.sources.address import key_problem, read_address
 from specscope.sources.answers import ROUTER, SWAP, Verdict, judge_health, judge_props
-from specscope.sources.children import router_children, swap_children, with_children
+from specscope.sources.children import named_children
 from specscope.sources.counters import KEY_HINT, Counters
 from specscope.sources.endpoints import Endpoints
 from specscope.sources.http_get import HttpGet
@@ -87,6 +87,7 @@ class HttpSource:
     _contacts: int = 0
     _met: bool = False
     _held: Verdict | None = None
+    _told: Verdict | None = None
     _props: PropsRead | None = None
     _slots_hang: bool = False
     _slept: bool = False
@@ -186,7 +187,7 @@ class HttpSource:
         """Ask what the server is and say so when it changed."""
         verdict, props = await self.look()
         if verdict.state in MET:
-            await self._meet(verdict.state, props)
+            await self._meet(verdict, props)
         self.say(await self._with_children(verdict))
         if props is not None and (self._props is None or replace(props, at=self._props.at) != self._props):
             self._props = props
@@ -217,17 +218,18 @@ class HttpSource:
             return Verdict("hung", self._detail), props
         return verdict, props
 
-    async def _meet(self, state: ServerState, props: PropsRead | None) -> None:
-        """The server is there for the first time, or again: perhaps as another process."""
+    async def _meet(self, verdict: Verdict, props: PropsRead | None) -> None:
+        """The server is there for the first time, or again: told at once, as probes take seconds to be armed."""
         if self._met:
             return
+        self._tell(verdict)
         same = await self.meet_process(props)
-        if same is not True and self._contacts and state == "ready":
+        if same is not True and self._contacts and verdict.state == "ready":
             same = await self.counters.same_process()
         if same is not True or not self._contacts:
             self._contacts += 1
-            token = str(self._contacts)
-            self._emit(ServerStarted(at=self.clock.now(), target=self.target, token=token, by="contact"))
+            at, token = self.clock.now(), str(self._contacts)
+            self._emit(ServerStarted(at=at, target=self.target, token=token, by="contact"))
         self.counters.renew()
         self._props = None
         self._met = True
@@ -250,13 +252,7 @@ class HttpSource:
         """Name the servers behind a router or a proxy, when it is met."""
         if verdict.state == self._state:
             return Verdict(verdict.state, self._detail) if verdict.detail in (ROUTER, SWAP) else verdict
-        if verdict.detail == ROUTER:
-            children = router_children(await self._http.get("/v1/models"))
-        elif verdict.detail == SWAP:
-            children = swap_children(await self._http.get("/running"))
-        else:
-            return verdict
-        return Verdict(verdict.state, with_children(verdict.detail, children))
+        return Verdict(verdict.state, await named_children(verdict.detail, self._http.get))
 
     def hold(self, verdict: Verdict) -> None:
         """From now on ask for nothing but /health until the server has been away; the next contact says why."""
@@ -272,8 +268,7 @@ class HttpSource:
         if verdict == (self._state, self._detail):
             return
         self._state, self._detail = verdict
-        at = self.clock.now()
-        self._emit(ServerChanged(at=at, target=self.target, state=verdict.state, detail=verdict.detail))
+        self._tell(verdict)
         if verdict.state == "ready":
             self.endpoints.attach("http", "totals", verdict.detail or "first contact, /props")
         elif verdict.state in ("sleeping", "hung"):
@@ -283,6 +278,12 @@ class HttpSource:
             self.endpoints.lose("http", verdict.detail or verdict.state, hint)
         if verdict.state not in ("ready", "hung"):
             self._lose_rest(verdict)
+
+    def _tell(self, verdict: Verdict) -> None:
+        """The server's state, if it was not told yet."""
+        if verdict != self._told:
+            self._told, (state, detail) = verdict, verdict
+            self._emit(ServerChanged(at=self.clock.now(), target=self.target, state=state, detail=detail))
 
     def _lose_rest(self, verdict: Verdict) -> None:
         """The other endpoints go with the server. Where it is settled that they cannot be asked, that is said too."""

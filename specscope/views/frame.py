@@ -91,7 +91,7 @@ def activity_of(target: Target | None, now: float) -> Activity:
     if target is None:
         return Activity("nothing yet")
     last = _last_step_at(target)
-    if target.server != "ready" and last is not None:
+    if target.server not in ("ready", "unknown") and last is not None:  # unknown: cycles may be told before it answers
         return Activity("no step", max(0.0, now - last))
     if not _busy(target):
         return Activity("nothing yet") if last is None else Activity("idle", max(0.0, now - last))

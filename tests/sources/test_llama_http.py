@@ -256,6 +256,23 @@ async def test_another_source_finds_its_place_although_the_key_is_wrong() -> Non
             assert met == [1]
 
 
+async def test_that_it_is_there_is_told_before_the_other_sources_find_their_places() -> None:
+    """Arming probes takes seconds, in which the log may tell cycles of it."""
+    in_place = asyncio.Event()
+
+    async def on_contact(_: ev.PropsRead | None) -> bool | None:
+        await in_place.wait()
+        return None
+
+    with FakeServer(Llama().routes()) as server:
+        async with watch(server.url, on_contact=on_contact) as watched:
+            await watched.until_state("ready")
+            assert watched.said("http") is None
+            in_place.set()
+            await watched.until_attached("http", "slots")
+            assert [fact.state for fact in watched.of(ev.ServerChanged)] == ["ready"]
+
+
 async def test_whoever_finds_the_server_gone_it_is_met_anew() -> None:
     """Polling asks too whether it is there; another process may answer before the next contact does."""
     met: list[int] = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -10,7 +11,7 @@ from rich.style import Style
 from textual.color import Color
 from textual.theme import BUILTIN_THEMES
 
-from specscope.session.request_state import Slot
+from specscope.session.request_state import RequestRow, Slot
 from specscope.session.state import Cycle, Target
 from specscope.views import figures
 from specscope.views.cycle_filter import FilterError, parse_filter
@@ -109,6 +110,10 @@ def test_activity() -> None:
     busy = Target("t0", server="ready", slots=(Slot(0, busy=True, decoded=3),), cycles=(slow,))
     assert activity_of(busy, 11.0) == Activity("decoding")
     assert activity_of(busy, 13.0) == Activity("no step", 3.0)
+    running = RequestRow(slot=0, task=1, label=None, started_at=9.0, ended_at=None, whole=False)
+    early = replace(busy, server="unknown", slots=(), requests=(running,))
+    assert activity_of(early, 11.0) == Activity("decoding")
+    assert activity_of(replace(busy, server="down"), 11.0) == Activity("no step", 1.0)
     idle = Target("t0", server="ready", slots=(Slot(0, busy=False),), cycles=(slow,))
     assert activity_of(idle, 13.0) == Activity("idle", 3.0)
 
