@@ -219,10 +219,11 @@ class HttpSource:
         return verdict, props
 
     async def _meet(self, verdict: Verdict, props: PropsRead | None) -> None:
-        """The server is there for the first time, or again: told at once, as probes take seconds to be armed."""
+        """The server is there for the first time, or again: perhaps as another process."""
         if self._met:
             return
-        self._tell(verdict)
+        if not self._contacts:
+            self._tell(verdict)  # arming probes takes seconds; later contacts must first tell whether it is a new process
         same = await self.meet_process(props)
         if same is not True and self._contacts and verdict.state == "ready":
             same = await self.counters.same_process()
