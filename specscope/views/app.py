@@ -257,20 +257,21 @@ class SpecscopeApp(App[None]):
         if self._ink is not None and isinstance(self.screen, WatchScreen):
             self.push_screen(Help(self._ink))
 
-    def action_go(self, mode: str) -> None:
-        """Change the screen."""
+    async def action_go(self, mode: str) -> None:
+        """Change the screen; the one of the cycles shows these, whatever it showed when it was left."""
         if isinstance(self.screen, WatchScreen):
-            self.switch_mode(mode)
-            self.call_after_refresh(self.paint)
+            await self._switch(mode, page=False)
 
     async def action_widths(self) -> None:
         """Show what other widths would give, or the cycles again."""
-        if not isinstance(self.screen, WatchScreen):
-            return
-        on = not (isinstance(self.screen, CyclesScreen) and self.screen.on_page)
-        await self.switch_mode("cycles")
+        if isinstance(self.screen, WatchScreen):
+            on = not (isinstance(self.screen, CyclesScreen) and self.screen.on_page)
+            await self._switch("cycles", page=on)
+
+    async def _switch(self, mode: str, *, page: bool) -> None:
+        await self.switch_mode(mode)
         if isinstance(self.screen, CyclesScreen):
-            self.screen.show_page(shown=on)
+            self.screen.show_page(shown=page)
         self.call_after_refresh(self.paint)
 
     def action_next_target(self, step: int) -> None:
