@@ -8,7 +8,7 @@ from specscope import events as ev
 from specscope.session.fold import folded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from specscope.events.trace import CopyOwner
     from specscope.session.fold import Fold
@@ -124,8 +124,14 @@ def statistics(
     return ev.StatisticsLogged(at=T0 + at, method=method, drafts=drafts, generate_ms=generate_ms, **fields)
 
 
-def usage(at: float = 5.0, *, threads: list[tuple[str, float]], cpu_pct: float | None = None) -> ev.ProcessSampled:
-    return ev.ProcessSampled(at=T0 + at, cpu_pct=cpu_pct, threads=threads)
+def usage(
+    at: float = 5.0,
+    *,
+    threads: Sequence[tuple[str, float]] = (),
+    cpu_pct: float | None = None,
+    accelerated: bool | None = None,
+) -> ev.ProcessSampled:
+    return ev.ProcessSampled(at=T0 + at, cpu_pct=cpu_pct, threads=list(threads), accelerated=accelerated)
 
 
 # --- what a trace tells ---------------------------------------------------------------------------------------------

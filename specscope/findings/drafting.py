@@ -10,6 +10,7 @@ from specscope.flags.rewrite import DRAFT_WIDTH, WIDTH_FLAGS
 from specscope.session.economics.acceptance import LEAST_CYCLES
 from specscope.session.economics.method_book import TABLE
 from specscope.session.economics.state import Economics
+from specscope.session.economics.verdict import EVEN, pays
 from specscope.session.economics.words import HOW
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def gained_ms(economics: Economics) -> float | None:
     return economics.cycle_ms.value * economics.gain_pct.value / (100 + economics.gain_pct.value)
 
 
-def loses(economics: Economics) -> float | None:
-    """The upper end of the speedup over plain decoding: below 1, speculation loses for certain; None: not known."""
-    return economics.speedup.high if economics.speedup is not None else None
+def pays_off(economics: Economics) -> bool | None:
+    """Whether speculation is faster than plain decoding, False: slower; None: too close to tell, or not known."""
+    return pays(economics.speedup) if economics.speedup is not None else None
 
 
 def lost_ms(economics: Economics) -> float | None:
@@ -107,10 +108,14 @@ def ranged(span: Span, digits: int = 2) -> str:
 def slower(case: Case) -> Economics | Seen:
     """The economics of a server on which speculation is slower than plain decoding for certain.
 
-    That is when the whole 95 % interval of the speedup lies below 1, by a hundredth to be raised.
+    That is when the whole 95 % interval of the speedup lies below 1: by a hundredth to be raised, and for as long as
+    the verdict says so.
     """
     economics = judged(case.target)
-    if isinstance(economics, Economics) and not case.holds(loses(economics), raise_at=0.99, clear_at=1.0):
+    if not isinstance(economics, Economics):
+        return economics
+    high = economics.speedup.high if economics.speedup is not None else None
+    if not case.holds(high, raise_at=0.99, clear_at=1 - EVEN):
         return ()
     return economics
 

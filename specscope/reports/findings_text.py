@@ -68,7 +68,7 @@ def _server(target: Target) -> Iterable[str]:
         yield f"- speculation: {', '.join(config.types) or 'none'}{width}"
     if rates.tok_s is not None:
         tau, cycle = (UNKNOWN if v is None else f"{v:.{d}f}" for v, d in ((rates.tau, 2), (rates.cycle_ms, 1)))
-        yield f"- {rates.tok_s:.1f} tok/s, tau {tau}, {cycle} ms a cycle"
+        yield f"- {rates.tok_s:.1f} tok/s, tau {tau}, median {cycle} ms a cycle"
 
 
 def _code(text: str) -> str:

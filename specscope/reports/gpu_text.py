@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.economics.words import of_slots
 from specscope.session.gpu_state import JUDGED_LEAST_S
 
 if TYPE_CHECKING:
@@ -78,6 +79,7 @@ def _cache(target: Target) -> list[str]:
         share = kv.fill_tokens / kv.context_tokens
         lines.append(f"  context {kv.fill_tokens:,} of {kv.context_tokens:,} tokens ({share:.0%}){most}{each}")
     if len(target.by_depth) > 1:
-        rows = (f"{row.tokens:,} {row.tok_s:.1f} tok/s tau {row.tau:.2f}" for row in target.by_depth)
+        unit = of_slots(len(target.slots))
+        rows = (f"{row.tokens:,} {row.tok_s:.1f} {unit} tau {row.tau:.2f}" for row in target.by_depth)
         lines.append(f"  by KV depth: {'; '.join(rows)}")
     return lines

@@ -42,6 +42,7 @@ def _method(row: MethodRow) -> Json:
         "without_tok_s_interval": _ends(row.without_tok_s),
         "gain_pct": _value(row.gain_pct),
         "gain_interval_pct": _ends(row.gain_pct),
+        "gain_at_most_pct": row.gain_at_most_pct,
         "share_time": row.share_time,
         "server_gain_pct": _value(row.server_gain_pct),
         "server_gain_interval_pct": _ends(row.server_gain_pct),
@@ -65,6 +66,7 @@ def throughput_json(target: Target) -> Json:
         "speedup_low": economics.speedup.low if economics.speedup is not None else None,
         "speedup_high": economics.speedup.high if economics.speedup is not None else None,
         "speedup_at_least": economics.speedup_at_least,
+        "speedup_at_most": economics.speedup_at_most,
         "basis": plain.basis if plain is not None else None,
     }
 
@@ -92,6 +94,7 @@ def economics_json(e: Economics) -> Json | None:
         "slots": e.slots,
         "depth_tokens": e.depth,
         "cycles": e.cycles,
+        "cycles_timed": e.timed,
         "costs": [_cost(p) for p in e.costs],
         "drafter": None
         if e.drafting is None
@@ -102,6 +105,7 @@ def economics_json(e: Economics) -> Json | None:
         "interval_pct": _ends(gain),
         "sure": e.sure if e.best_n_max is not None else None,
         "hidden_by_width": e.hidden,
+        "tau_at_most": e.tau_at_most,
         "basis": e.basis or None,
         "assumes": list(e.assumes),
         "try_next": None if e.try_next is None else {"n_max": e.try_next.n_max, "why": e.try_next.why},

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final
 
 from specscope.reports.config_text import config_lines
 from specscope.reports.gpu_text import gpu_lines
-from specscope.session.economics.words import evidence_of, factor, kinds, told_of
+from specscope.session.economics.words import evidence_of, factor, kinds, of_slots, told_of
 
 if TYPE_CHECKING:
     from specscope.session.economics.method_state import MethodRow
@@ -46,7 +47,7 @@ def _target(target: Target) -> list[str]:
     span = _number(rates.span_s or None, 0)
     lines.append(
         f"  last {span} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
-        f"{_number(rates.cycle_ms, 1)} ms/cycle"
+        f"median {_number(rates.cycle_ms, 1)} ms/cycle"
     )
     if totals.cycles is not None:
         lines.append(
@@ -73,7 +74,8 @@ def _target(target: Target) -> list[str]:
 def _methods(target: Target) -> list[str]:
     """Two lines for each drafting method, where there are several: what it did, and what it gains."""
     rows = target.by_method if len(target.by_method) > 1 else ()
-    return [line for row in rows for line in (f"  {_method(row)}", f"    {_gained(row)}")]
+    unit = of_slots(target.economics.slots)
+    return [line for row in rows for line in (f"  {_method(row)}", f"    {_gained(row, unit)}")]
 
 
 def _method(row: MethodRow) -> str:
@@ -88,13 +90,18 @@ def _method(row: MethodRow) -> str:
     return ", ".join(words)
 
 
-def _gained(row: MethodRow) -> str:
+def _gained(row: MethodRow, unit: str) -> str:
     gain, speed, without = row.gain_pct, row.tok_s, row.without_tok_s
     if gain is None or speed is None or without is None:
+        if row.gain_at_most_pct is not None:
+            most = f"{ceil(row.gain_at_most_pct)} %{MARKS['estimated']}"
+            return (
+                f"gains at most {most} over plain decoding, for no cycle is shorter than a plain step: run without it"
+            )
         return f"gain unknown: {row.collecting}"
     whole = f", the server {row.server_gain_pct.value:+.0f} %" if row.server_gain_pct is not None else ""
     return (
-        f"{speed.value:,.0f} tok/s instead of {without.value:,.0f}{MARKS['estimated']}: {gain.value:+.0f} % "
+        f"{speed.value:,.0f} {unit} instead of {without.value:,.0f}{MARKS['estimated']}: {gain.value:+.0f} % "
         f"({gain.low:+.0f} to {gain.high:+.0f}){whole} ({row.basis})"
     )
 
@@ -108,14 +115,15 @@ def _gains(target: Target) -> list[str]:
     ]
     lines = [f"  {'; '.join(halves)}"] if halves else []
     if len(several) > 1:
-        lines.append(f"  by regime: {'; '.join(_regime(r) for r in several if r.how != 'all')}")
+        unit = of_slots(len(target.slots))
+        lines.append(f"  by regime: {'; '.join(_regime(r, unit) for r in several if r.how != 'all')}")
     return lines
 
 
-def _regime(row: Regime) -> str:
+def _regime(row: Regime, unit: str) -> str:
     time = f", {row.share_time:.0%} of the time" if row.share_time is not None else ""
     gained = f", {factor(row.speedup)}{MARKS['estimated']}" if row.speedup is not None else ""
-    speed = f"tau {_number(row.tau)}, {_number(row.tok_s, 1)} tok/s{gained}"
+    speed = f"tau {_number(row.tau)}, {_number(row.tok_s, 1)} {unit}{gained}"
     return f"{row.name} {row.share_tokens:.0%} of the tokens{time}, {speed}"
 
 
@@ -173,7 +181,9 @@ def referee_sentence(target: Target) -> str:
         return f"polled {target.poll.completeness:.1%} of the server's {count.cycles:,} cycles{polls}"
     if count is not None:
         sign = "=" if count.agrees else "≠"
-        return f"cycles {count.captured_cycles:,} {sign} server {count.cycles:,}"
+        more = count.beyond(target.totals.cycles)
+        rest = f", {more:,} more not compared" if more else ""
+        return f"cycles {count.captured_cycles:,} {sign} server {count.cycles:,}{rest}"
     if referee.requests_checked:
         agreed = referee.requests_checked - referee.requests_parted
         return f"{agreed} of {referee.requests_checked} requests equal the totals in the log"

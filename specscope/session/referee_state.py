@@ -22,6 +22,10 @@ class RefereeCount:
         drafted_equal = self.captured_drafted is None or self.captured_drafted == self.drafted
         return (self.captured_cycles, self.captured_accepted) == (self.cycles, self.accepted) and drafted_equal
 
+    def beyond(self, captured: int | None) -> int:
+        """How many of all cycles captured it does not cover: those before its first read, and since its last."""
+        return max(0, (captured or 0) - self.captured_cycles)
+
 
 @dataclass(frozen=True, slots=True)
 class SinceStart:

@@ -15,10 +15,10 @@ def economics_key(frame: Frame) -> object:
     e = frame.target.economics
     return (
         frame.target.id,
-        (e.n_max, e.slots, e.depth, e.cycles, e.collecting, e.basis, e.assumes),
+        (e.n_max, e.slots, e.depth, e.cycles, e.timed, e.kernel_step, e.collecting, e.basis, e.assumes),
         (e.cycle_ms, e.tau, e.break_even_tau, e.speedup, e.speedup_at_least, e.bound_share, e.floor_ms),
         (e.plain, e.costs, e.curve, e.drafting),
-        (e.best_n_max, e.gain_pct, e.sure, e.hidden, e.try_next),
+        (e.best_n_max, e.gain_pct, e.sure, e.hidden, e.try_next, e.tau_at_most),
     )
 
 

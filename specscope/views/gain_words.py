@@ -22,15 +22,16 @@ FORMS: Final = 3
 
 
 def gain_rows(target: Target, width: int) -> list[list[tuple[Told, int]]]:
-    """Both halves in one row, in the longest forms that fit, else a row for each; none where nothing can be judged.
+    """Both halves in one row where their longest forms fit, else a row for each; none where nothing can be judged.
+
+    An interval is worth a row: without it nobody sees how sure a figure is.
 
     Returns:
         Rows of (what is told, which of its forms).
     """
     told = told_of(target)
-    for form in range(FORMS):
-        if sum(len(GAP) + half_cells(half, form) for half in told) - len(GAP) + 1 <= width:
-            return [[(half, form) for half in told]] if told else []
+    if sum(len(GAP) + half_cells(half, 0) for half in told) - len(GAP) + 1 <= width:
+        return [[(half, 0) for half in told]] if told else []
     return [[(half, next((f for f in range(FORMS) if half_cells(half, f) < width), FORMS - 1))] for half in told]
 
 

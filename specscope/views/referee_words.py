@@ -44,8 +44,8 @@ _NO_COUNTERS: Final = "no draft counters"
 
 def _later(target: Target, count: RefereeCount) -> str:
     """How many cycles the count does not cover. With all slots idle they may also lie before the first count."""
-    more = (target.totals.cycles or 0) - count.captured_cycles
-    if more <= 0:
+    more = count.beyond(target.totals.cycles)
+    if not more:
         return ""
     busy = any(slot.busy for slot in target.slots)
     return f", {whole(more)} since then not yet compared" if busy else f", {whole(more)} more not compared"

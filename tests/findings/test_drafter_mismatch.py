@@ -111,3 +111,11 @@ def test_acceptance_by_chance_says_nothing_of_the_drafter() -> None:
 
 def test_too_few_cycles() -> None:
     assert look(RULE, *DRAFTS, *cycles(20, 199)) == Collecting("200 draft cycles (199 so far)")
+
+
+def test_where_no_width_can_pay_it_says_to_turn_it_off() -> None:
+    hopeless = Bench(rates=(0.005,) * 7, n_max=7, block=8, requests=20)
+    advice = found_at(RULE, hopeless.fold()).advice
+    assert advice.startswith("no width can pay (1.0")
+    assert "tokens a cycle at most): run without --spec-type until then; use the drafter made for" in advice
+    assert found_at(RULE, rates(0.3).fold()).advice.startswith("use the drafter made for")

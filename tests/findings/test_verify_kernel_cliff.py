@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat, linear, stepped
@@ -36,6 +37,13 @@ def test_a_step_at_the_ninth_row() -> None:
 @pytest.mark.parametrize("cost", [linear, flat, by_rows, gentle])
 def test_no_cliff(cost: Callable[[int], float]) -> None:
     assert look_at(RULE, Bench(cost=cost, requests=150).fold(off())) == ()
+
+
+def test_a_server_without_a_device_has_no_such_kernels() -> None:
+    fold = Bench(cost=stepped, requests=150).fold(off())
+    assert found_at(RULE, fold)
+    fold.apply(b.usage(accelerated=False))
+    assert look_at(RULE, fold) == ()
 
 
 def test_once_raised_it_stays_while_there_is_a_step() -> None:

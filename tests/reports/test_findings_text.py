@@ -117,7 +117,7 @@ def test_markdown_says_what_was_looked_at() -> None:
     assert said[3:7] == [
         "- model: target `target.gguf`, drafter `drafter.gguf`",
         "- speculation: draft-dflash, n_max 15",
-        "- 300.0 tok/s, tau 6.00, 20.0 ms a cycle",
+        "- 300.0 tok/s, tau 6.00, median 20.0 ms a cycle",
         "- GPU 0: NVIDIA H200",
     ]
 

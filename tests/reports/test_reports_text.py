@@ -6,7 +6,7 @@ import re
 
 import builders as b
 from economics_bench import Bench, stepped
-from methods_bench import DRAFTER, Server
+from methods_bench import DRAFTER, TABLE, Kind, Server
 from simulated import Load, Work
 
 from specscope import events as ev
@@ -36,7 +36,7 @@ def test_the_figures_of_a_watch_with_how_they_are_known() -> None:
     text = words(*TRACED, b.process("--spec-type draft-dflash"), COUNTS[0], *LOAD.work[0].log(), COUNTS[1])
     assert text.splitlines() == [
         "http://127.0.0.1:8080  ready  speculation: draft-dflash  evidence: exact",
-        "  last 10 s of decoding: 300.0 tok/s, tau 6.00, 20.0 ms/cycle",
+        "  last 10 s of decoding: 300.0 tok/s, tau 6.00, median 20.0 ms/cycle",
         "  1,500 cycles=, drafted 22,500=, accepted 7,500=, acceptance 33.3%, tau 6.00, tau_draft 6.00",
         "  cycles 1,500 = server 1,500",
         f"  speedup not known (no plain decode seen: specscope recipe plain); {BEST_UNKNOWN}",
@@ -48,7 +48,7 @@ def test_what_was_not_seen_is_a_dash_and_not_nought() -> None:
     text = words(b.found())
     assert text.splitlines() == [
         "http://127.0.0.1:8080  unknown  speculation: —  evidence: unknown",
-        "  last — s of decoding: — tok/s, tau —, — ms/cycle",
+        "  last — s of decoding: — tok/s, tau —, median — ms/cycle",
         "  0 requests ended, 0 tokens in them",
     ]
 
@@ -104,7 +104,7 @@ def test_a_traced_turn_its_copies_and_who_waits() -> None:
     server = [b.model(n_vocab=49_152, n_embd=4096), b.process("--spec-type draft-dflash --spec-draft-n-max 15")]
     text = words(*TRACED, *server, *turns, copies, b.stalls(3.0, 0.61, 0.3))
     assert [line.strip() for line in text.splitlines()[2:-1]] == [
-        "collecting: no timed step was seen yet",
+        "collecting: no cycle was seen yet",
         "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, other 2.0 (probes on the server's own functions)",
         "copies to the host: 3.15 MB a turn, most of it 1 x 3,145,728 bytes (logits of 16 rows)",
         "copied besides, in no turn: 40.37 MB, most of it 64 x 630,784 bytes",
@@ -217,3 +217,27 @@ def test_a_lost_device_says_so() -> None:
     ]
     text = summary(b.fold(*facts, b.gpu_lost(2.0, "fallen off the bus")).view())
     assert "GPU 0: lost: fallen off the bus" in text
+
+
+def test_a_method_that_cannot_pay_is_told_so() -> None:
+    server = Server((TABLE, Kind("draft-dflash", 1.0, (7,), 0.004, 9.0)), requests=60)
+    lines = words(*server.begin(), *server.facts()).splitlines()
+    (at,) = [i for i, line in enumerate(lines) if line.startswith("  draft-dflash: ")]
+    assert lines[at + 1] == (
+        "    gains at most 2 %~ over plain decoding, for no cycle is shorter than a plain step: run without it"
+    )
+
+
+def test_cycles_that_the_count_does_not_cover_are_told() -> None:
+    later = [b.cycle(100 + 0.02 * i, 15, 5, task=99) for i in range(7)]
+    text = words(*TRACED, b.process("--spec-type draft-dflash"), COUNTS[0], *LOAD.work[0].log(), COUNTS[1], *later)
+    assert "  1,507 cycles=" in text
+    assert "  cycles 1,500 = server 1,500, 7 more not compared" in text
+
+
+def test_a_slots_speed_is_called_so_where_there_are_several() -> None:
+    code = [b.mark("code", 1.0), *Bench(requests=6).facts()]
+    prose = [b.mark("prose", 99.0), *Bench(requests=6).facts(at=99.0, first_task=20)]
+    for slots, unit in (([], "tok/s"), ([b.idle(0.5, slot=1, task=None)], "tok/s a slot")):
+        (line,) = [x for x in words(*Bench().begin(), *slots, *code, *prose).splitlines() if "regime" in x]
+        assert re.search(rf", [\d.]+ {unit};", line)

@@ -14,8 +14,8 @@ from specscope.session.economics.recorded import recorded_run
 
 ECONOMICS = """
 plain_ms plain_how plain_interval_ms plain_floor_ms bandwidth_share break_even_tau break_even_interval tau tau_interval
-cycle_ms n_max slots depth_tokens cycles costs drafter width_curve best_n_max gain_pct interval_pct sure hidden_by_width
-basis assumes try_next collecting
+cycle_ms n_max slots depth_tokens cycles cycles_timed costs drafter width_curve best_n_max gain_pct interval_pct sure
+hidden_by_width tau_at_most basis assumes try_next collecting
 """
 
 
@@ -68,7 +68,8 @@ def test_what_is_still_missing_is_said() -> None:
 METHOD = """
 method cycles drafted_tokens accepted_tokens acceptance tau_draft tau_draft_interval calls_since_start
 drafts_since_start draft_ms cycle_ms cycle_ms_interval tok_s tok_s_interval without_tok_s without_tok_s_interval
-gain_pct gain_interval_pct share_time server_gain_pct server_gain_interval_pct basis collecting evidence
+gain_pct gain_interval_pct gain_at_most_pct share_time server_gain_pct server_gain_interval_pct basis collecting
+evidence
 """
 
 

@@ -31,7 +31,7 @@ PARTS = {
         accepted_histogram by_width cycle_ms evidence cycle_evidence cycle_completeness polls_per_cycle""",
     "throughput": """
         decode_tok_s tau busy_slots window_s prefill_tok_s plain_tok_s speedup speedup_low speedup_high speedup_at_least
-        basis""",
+        speedup_at_most basis""",
     "kv": """
         n_ctx slots context_tokens fill_tokens fill_max_tokens fill_max_together_tokens bytes_per_token unknown_why
         reserved_bytes filled_bytes by_depth""",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -225,7 +226,7 @@ def test_below_the_least_evidence_there_is_no_verdict(off: RecordedRun) -> None:
 def test_nothing_seen_is_nothing_known() -> None:
     economics = b.seen(b.found()).economics
     assert (economics.plain, economics.best_n_max, economics.try_next, economics.curve) == (None, None, None, ())
-    assert economics.collecting == "no timed step was seen yet"
+    assert economics.collecting == "no cycle was seen yet"
 
 
 def test_drafts_that_stop_early_are_cut_not_censored(off: RecordedRun) -> None:
@@ -400,3 +401,75 @@ def test_how_many_drafts_are_accepted_to_their_end(off: RecordedRun) -> None:
     full = Bench(n_max=3, rates=(0.9, 0.9, 0.8), requests=60).target(off).economics.full
     assert full.low < 0.9 * 0.9 * 0.8 < full.high
     assert full.high - full.low < 0.1
+
+
+def hopeless(first: float, *, cycles: int = 600) -> Bench:
+    """Drafts of 7 at one width, of which hardly a token is accepted; plain decoding is not seen."""
+    return Bench(rates=(first,) + (0.1,) * 6, n_max=7, block=8, ends=False, requests=max(1, cycles // 113))
+
+
+def test_where_hardly_a_token_is_accepted_no_width_can_pay_and_no_plain_run_is_needed() -> None:
+    economics = hopeless(0.008, cycles=1500).target().economics
+    assert economics.plain is None
+    assert (economics.best_n_max, economics.gain_pct, economics.sure) == (0, None, True)
+    assert economics.try_next is None
+    assert 1 + 0.008 < economics.tau_at_most < 1.03
+    assert economics.speedup_at_most == economics.tau_at_most
+    assert all(p.tau.value <= economics.tau_at_most for p in economics.curve)
+
+
+def test_a_few_tokens_more_may_pay_where_rows_are_cheap() -> None:
+    economics = hopeless(0.06, cycles=1500).target().economics
+    assert economics.best_n_max is None
+    assert economics.tau_at_most is None
+    assert economics.try_next.n_max in range(1, 7)
+
+
+def test_nothing_accepted_in_few_cycles_does_not_tell_that_nothing_will_be() -> None:
+    assert hopeless(0.0, cycles=113).target().economics.tau_at_most is None  # 3 of 100 may be, for all that is known
+    assert hopeless(0.0, cycles=600).target().economics.tau_at_most < 1.01
+
+
+def test_positions_that_no_draft_reached_count_for_no_width_can_pay() -> None:
+    told = hopeless(0.008, cycles=1500)
+    assert told.target().economics.tau_at_most is not None
+    wide = replace(told, method="draft-mtp", block=None)
+    assert wide.target().economics.tau_at_most is None  # up to 14 tokens might be asked for
+
+
+def test_where_plain_decoding_is_known_its_time_decides(off: RecordedRun) -> None:
+    economics = hopeless(0.008, cycles=1500).target(off).economics
+    assert economics.best_n_max == 0
+    assert economics.gain_pct.low > 0
+    assert economics.try_next is None
+
+
+def test_kernels_are_no_reason_on_a_server_without_a_device() -> None:
+    for said, kernels in ((b.usage(accelerated=False), False), (b.usage(accelerated=True), True), (None, True)):
+        fold = Bench(cost=stepped, ends=False).fold()
+        if said is not None:
+            fold.apply(said)
+        economics = fold.view().targets[0].economics
+        assert economics.kernel_step is kernels
+        assert (economics.try_next.n_max, "CUDA" in economics.try_next.why) == (7, kernels)
+
+
+def test_a_width_across_the_kernels_step_is_between_others_on_a_server_without_a_device(off: RecordedRun) -> None:
+    fold = Bench(cost=stepped, ends=False).fold(off)
+    fold.apply(b.usage(accelerated=False))
+    assert fold.view().targets[0].economics.curve[7].how == "between"
+
+
+def test_a_mean_says_of_how_many_cycles_it_is_and_how_many_of_them_were_timed() -> None:
+    economics = Bench(requests=60).target().economics
+    assert 0 < sum(p.cycles for p in economics.costs) <= economics.timed < economics.cycles
+
+
+def test_why_cycles_that_were_seen_have_no_time() -> None:
+    looks = [b.busy(speculative=True), *(b.step(1 + 0.02 * i, 1 + 2 * i, fill_tokens=100 + 2 * i) for i in range(40))]
+    tables = b.seen(b.found(), b.process("-m x --spec-type ngram-simple,draft-dflash --spec-draft-n-max 3"), *looks)
+    assert tables.rates.cycle_ms is not None
+    assert "plain steps lie between cycles" in tables.economics.collecting
+    unknown = b.seen(b.found(), b.process("-m x --spec-type draft-mtp"), *looks)
+    assert unknown.rates.cycle_ms is not None
+    assert "polling sees no draft widths" in unknown.economics.collecting

@@ -203,3 +203,14 @@ def test_methods_stand_in_the_order_of_asking_whatever_the_flags_say() -> None:
     names = [row.name for row in Server((DRAFTER, SECOND, TABLE), requests=2).target().by_method]
     assert names == [name for name in ORDER if name in names]
     assert names == [TABLE.name, SECOND.name, DRAFTER.name]
+
+
+def test_a_method_whose_tokens_are_not_accepted_cannot_pay() -> None:
+    poor = Kind("draft-dflash", 1.0, (7,), 0.004, 9.0)
+    table, drafter = Server((TABLE, poor), requests=60).target().by_method
+    assert drafter.gain_pct is None  # plain decoding was not seen
+    assert 0 < drafter.gain_at_most_pct < 3
+    assert table.gain_at_most_pct is None
+    economics = Server((TABLE, poor), requests=60).target().economics
+    assert economics.tau_at_most < 1.03
+    assert economics.speedup_at_most is None  # the table's cycles yield more

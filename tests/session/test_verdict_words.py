@@ -147,3 +147,32 @@ def test_a_single_kind_is_told_once() -> None:
     assert kinds((whole, code)) == (code,)
     assert kinds((whole,)) == (whole,)
     assert len(kinds((whole, replace(code, requests=5), replace(code, name="prose", requests=3)))) == 3
+
+
+def test_an_end_that_reads_one_is_neither_slower_nor_a_gain() -> None:
+    for low, high in ((0.74, 0.9951), (0.74, 1.004), (1.0049, 1.2)):
+        assert [basis.split(", ", 1)[0] for _, basis in speedup(1.0, low, high)] == ["no sure gain"] * 3
+    (said, basis), *_ = speedup(0.86, 0.74, 0.9949)
+    assert (said, basis.split(", plain")[0]) == ("0.86x plain decode", "slower than plain, 0.74x to 0.99x")
+    assert speedup(1.1, 1.0051, 1.2)[0][1].startswith("1.01x to 1.20x")
+
+
+def test_a_slots_speed_is_called_so_where_several_decode_at_once() -> None:
+    two = replace(KNOWN, speedup=Span(2.0, 1.9, 2.1), slots=2)
+    forms = speedup_told(two).forms
+    assert [basis.split("plain ")[-1] for _, basis in forms] == [
+        *["17.99 tok/s a slot recorded"] * 2,
+        "17.99 a slot recorded",
+    ]
+
+
+def test_where_no_width_can_pay_off_is_best_and_the_speedup_has_an_upper_end() -> None:
+    hopeless = replace(KNOWN, plain=None, best_n_max=0, sure=True, tau_at_most=1.0141, speedup_at_most=1.0141)
+    width = width_told(hopeless)
+    assert width.forms == (("width 15 -> off is best", "no width can pay: tau at most 1.02"),)
+    assert width.loud
+    gained = speedup_told(hopeless)
+    assert gained.forms[0] == ("at most 1.02x plain decode", "no cycle is shorter than a plain step")
+    assert (
+        speedup_told(replace(hopeless, speedup_at_most=None)).forms[0][0] == "speedup not known"
+    )  # of a drafter alone

@@ -67,3 +67,14 @@ def labelled() -> StillFeed:
         facts += [b.mark(label, at), *told]
         at, task = told[-1].at - b.T0 + 1, task + 10
     return StillFeed(facts)
+
+
+def two_slots() -> StillFeed:
+    """Two slots that decode at once, in cycles of 20 ms that alternate."""
+    facts = [b.server("ready"), *Bench().begin()]
+    facts += [b.busy(0.5 + slot / 100, slot=slot, task=1 + slot, fill_tokens=100) for slot in (0, 1)]
+    facts += [b.step(0.6 + slot / 100, 1, slot=slot, task=1 + slot, fill_tokens=101) for slot in (0, 1)]
+    for i in range(600):
+        for slot in (0, 1):
+            facts.append(b.cycle(1 + 0.02 * i + 0.001 * slot, 15, (3 * i + slot) % 7, slot=slot, task=1 + slot))
+    return StillFeed(facts)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import facts
@@ -13,14 +14,21 @@ from hypothesis import strategies as st
 from screens import painted, rows, running, text
 from textual.geometry import Region
 
-from specscope.session.economics.state import WidthPoint
+from specscope.session.economics.state import Span, WidthPoint
 from specscope.views.frame import Frame, activity_of
 from specscope.views.gain_words import thinned
+from specscope.views.ink import ink_from
+from specscope.views.panels import gain
+from specscope.views.panels.gain import Gain
 from specscope.views.screens.widths_plan import PANELS, plan
+from specscope.views.themes import DARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from specscope.session.economics.state import Economics
+
+INK = ink_from(DARK, colour=True, ascii_only=False)
 SIZES = [(80, 24), (120, 40), (200, 60)]
 EVERY = [
     *(gains.narrower_is_better, gains.todays_is_best, gains.slower, gains.unknown),
@@ -51,6 +59,85 @@ async def test_the_verdict_stands_with_its_basis_at_every_size(
         assert row.count("~") == sum(word in row for word in ("x plain", "->"))
 
 
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("keys", [[], ["w"]], ids=["live", "page"])
+async def test_neither_half_of_the_verdict_is_ever_without_its_interval(keys: list[str], size: tuple[int, int]) -> None:
+    async with running(gains.narrower_is_better(), size=size) as pilot:
+        await pilot.press(*keys)
+        await painted(pilot)
+        assert "(1.14x to 2.4x, plain 180 tok/s with drafter fed)" in text(pilot)
+        assert "(+45 to +50 %, 15 widths seen)" in text(pilot)
+
+
+def drawn(economics: Economics, width: int) -> str:
+    """The verdict and what it rests on, of these economics."""
+    frame = frame_of(gains.slower())
+    target = replace(frame.target, economics=economics)
+    panel = Gain().draw(replace(frame, target=target), INK, width, 40)
+    return "\n".join(line.strip(width).text.rstrip() for line in panel)
+
+
+def test_break_even_is_judged_as_the_speedup_is() -> None:
+    economics = frame_of(gains.slower()).target.economics
+    even, tau = Span(6.82, 5.90, 7.87), Span(5.88, 5.70, 6.06)  # they overlap, and the speedup is surely below 1
+    surely = replace(economics, break_even_tau=even, tau=tau, speedup=Span(0.86, 0.74, 0.99))
+    assert "slower than plain, 0.74x to 0.99x" in drawn(surely, 118)
+    assert "speculation does not pay" in drawn(surely, 118)
+    nearly = replace(surely, speedup=Span(0.86, 0.74, 0.998))
+    assert "no sure gain, 0.74x to 1.00x" in drawn(nearly, 118)
+    assert "too close to tell" in drawn(nearly, 118)
+
+
+def test_a_verdict_that_is_too_long_for_its_row_goes_on_below_it() -> None:
+    economics = frame_of(gains.narrower_is_better()).target.economics
+    costs = (replace(economics.costs[0], how="seen"), replace(economics.costs[1], how="recorded"))
+    shown = drawn(replace(economics, costs=costs), 59).splitlines()
+    assert shown[3:5] == [" width 15 -> 7 is best, +47 %~", "   (+45 to +50 %, 1 width seen, 1 recorded)"]
+    assert len(shown) == gain.rows_wanted(
+        replace(frame_of(gains.slower()).target, economics=replace(economics, costs=costs)), 59
+    )
+
+
+def test_no_width_that_can_pay_is_told_with_its_reason() -> None:
+    economics = frame_of(gains.unknown()).target.economics
+    hopeless = replace(economics, best_n_max=0, sure=True, try_next=None, tau_at_most=1.014, speedup_at_most=1.014)
+    shown = drawn(hopeless, 118)
+    assert " width 15 -> off is best~ (no width can pay: tau at most 1.02)" in shown
+    assert "no width yields more than 1.02 tokens a cycle" in shown
+    assert "try next" not in shown
+
+
+def test_kernels_are_not_named_on_a_server_without_a_device() -> None:
+    economics = frame_of(gains.narrower_is_better()).target.economics
+    assert "as CUDA's kernels have it" in drawn(economics, 118)
+    assert "CUDA" not in drawn(replace(economics, kernel_step=False), 118)
+
+
+def test_a_mean_tells_how_many_of_its_cycles_were_timed() -> None:
+    economics = frame_of(gains.slower()).target.economics
+    assert economics.timed < economics.cycles
+    assert f"mean of {economics.cycles:,} cycles, {economics.timed:,} of them timed" in " ".join(
+        drawn(economics, 118).split()
+    )
+    assert "mean of all methods' cycles" in drawn(replace(economics, timed=None), 118)
+
+
+async def test_one_slots_speed_is_headed_so_where_several_decode() -> None:
+    async with running(gains.two_slots(), size=(120, 60)) as pilot:
+        await pilot.press("w")
+        await painted(pilot)
+        (head,) = [row for row in rows(pilot) if row.startswith("─ n_max")]
+        assert "─ tok/s a slot─" in head
+        await pilot.press("4")
+        await painted(pilot)
+        (head,) = [row for row in rows(pilot) if "─ speed by KV depth" in row]
+        assert " tok/s a slot " in head
+    async with running(gains.narrower_is_better(), size=(120, 60)) as pilot:
+        await pilot.press("w")
+        await painted(pilot)
+        assert "a slot" not in text(pilot)
+
+
 async def test_where_nothing_is_drafted_there_is_no_verdict() -> None:
     async with running(StillFeed(facts.plain())) as pilot:
         assert "no speculation" in rows(pilot)[4]
@@ -62,8 +149,9 @@ async def test_where_nothing_is_drafted_there_is_no_verdict() -> None:
 
 async def test_figures_of_cycles_that_parted_carry_that_mark() -> None:
     async with running(gains.parted()) as pilot:
-        assert rows(pilot)[4].count("≠") == 2
-        assert "~" not in rows(pilot)[4]
+        verdict = "".join(rows(pilot)[4:6])
+        assert verdict.count("≠") == 2
+        assert "~" not in verdict
         await pilot.press("w")
         await painted(pilot)
         assert "1.65x plain decode≠" in text(pilot)
@@ -99,6 +187,21 @@ async def test_w_shows_the_page_and_the_cycles_again() -> None:
             await painted(pilot)
             assert "─ cycle " in text(pilot)
             assert "─ n_max" not in text(pilot)
+
+
+async def test_the_key_of_the_cycles_shows_them_whatever_was_shown_before() -> None:
+    async with running(gains.narrower_is_better()) as pilot:
+        await pilot.press("w")
+        await painted(pilot)
+        assert " 2 cycles " in rows(pilot)[-1]
+        assert " w cycles " in rows(pilot)[-1]
+        assert "filter" not in rows(pilot)[-1]
+        for keys in (["2"], ["w", "1", "2"]):
+            await pilot.press(*keys)
+            await painted(pilot)
+            assert "─ cycle " in text(pilot)
+            assert " w widths " in rows(pilot)[-1]
+            assert " 2 cycles " not in rows(pilot)[-1]
 
 
 async def test_a_wide_screen_shows_cycles_and_page_side_by_side() -> None:

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, better_width, judged, loses, set_width, width_words
+from specscope.findings.drafting import SPECULATION, better_width, judged, pays_off, set_width, width_words
 from specscope.findings.rule import Rule
 from specscope.session.economics.state import Economics
 
@@ -46,8 +46,8 @@ def look(case: Case) -> Seen:
 
 def _may_gain(case: Case, economics: Economics, today: int) -> Seen:
     """No wider draft was seen, and most drafts are accepted to their end."""
-    full, speedup = economics.full, loses(economics)
-    if full is None or not economics.hidden or (speedup is not None and speedup < 1):
+    full = economics.full
+    if full is None or not economics.hidden or pays_off(economics) is False:
         return ()
     if not case.holds(full.low, raise_at=FULL, clear_at=LESS_FULL):
         return ()

@@ -22,10 +22,11 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafter_file import NEEDS_DRAFTER
-from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, tells_drafter
+from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, switches, tells_drafter
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.batches import wilson
 from specscope.session.economics.state import Span
+from specscope.session.economics.words import upper
 
 if TYPE_CHECKING:
     from specscope.events import ModelRead
@@ -68,7 +69,8 @@ def look(case: Case) -> Seen:
                 ("drafter", OWN_LAYERS if _drafts_itself(target) else _named(target.models.get("drafter"))),
                 *_temperature(target),
             ),
-            f"{_fitting(target)}, with its chat template and thinking mode; compare at temperature 0",
+            f"{_meanwhile(target)}{_fitting(target)}, with its chat template and thinking mode; "
+            "compare at temperature 0",
             link=SPECULATION,
         ),
     )
@@ -101,6 +103,14 @@ def _fitting(target: Target) -> str:
     if _drafts_itself(target):
         return "use a file of this model with the MTP layers that were trained with it"
     return f"use the drafter made for this model ({flag_of(target, '--spec-draft-model')})"
+
+
+def _meanwhile(target: Target) -> str:
+    """What to do before anything else, where no draft of this drafter can pay."""
+    most = target.economics.tau_at_most
+    if most is None:
+        return ""
+    return f"no width can pay ({upper(most)} tokens a cycle at most): run without {switches(target)} until then; "
 
 
 def _named(model: ModelRead | None) -> str:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.drafting import judged, ranged, switches
 from specscope.findings.rule import Rule
 from specscope.session.economics.state import Economics
+from specscope.session.economics.verdict import pays
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -62,7 +63,7 @@ def look(case: Case) -> Seen:
             ),
             "compare another method at this depth, keep the context shorter (--ctx-size), or run long contexts without "
             f"{switches(case.target)}",
-            severity="warning" if deep.speedup.high < 1 else None,
+            severity="warning" if pays(deep.speedup) is False else None,
             link=LINK,
         ),
     )

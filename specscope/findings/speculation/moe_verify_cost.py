@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
-from specscope.findings.drafting import against_plain, judged, plain_words, set_width
+from specscope.findings.drafting import against_plain, judged, pays_off, plain_words, set_width
 from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.state import Economics
 
@@ -43,7 +43,7 @@ def look(case: Case) -> Seen:
     target, economics = case.target, judged(case.target)
     if not isinstance(economics, Economics):
         return economics if _experts(target) else ()
-    if not _experts(target) or (economics.speedup is not None and economics.speedup.low > 1):
+    if not _experts(target) or pays_off(economics):
         return ()
     few = [p for p in economics.costs if p.width <= FEW and p.cycles]
     point = max(few, key=lambda p: p.cycles, default=None)
@@ -54,7 +54,6 @@ def look(case: Case) -> Seen:
         return Collecting("the drafter's part of a cycle (--trace auto, or -lv 4)")
     if not case.holds(verify_ms / economics.plain.high, raise_at=DEAR, clear_at=LESS_DEAR):
         return ()
-    loses = economics.speedup is not None and economics.speedup.high < 1
     return (
         RULE.found(
             case,
@@ -67,7 +66,7 @@ def look(case: Case) -> Seen:
                 *against_plain(economics),
             ),
             _advice(target),
-            severity="warning" if loses else None,
+            severity="warning" if pays_off(economics) is False else None,
             link=LINK,
         ),
     )

@@ -11,8 +11,8 @@ What to do: draft less (``--spec-draft-n-max`` 1 or 2), serve fewer requests at 
 ``--spec-type`` at this load.
 
 Evidence: two slots or more at once in most steps, and the whole 95 % interval of the speedup below 1 (by 1 % to be
-raised). Without plain decoding at the same concurrency there is no finding. The cost is what a slot's cycle takes
-longer than plain decoding takes for its tokens.
+raised, cleared at 0.995). Without plain decoding at the same concurrency there is no finding. The cost is what a
+slot's cycle takes longer than plain decoding takes for its tokens.
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ still be the best.
 
 Evidence: across the step the time grows by a tenth more than if each row cost as much as those before it, by the
 ends of both 95 % intervals (cleared below 2 %); today's drafts lie above it, and are not known to be better than the
-width below.
+width below. A server whose layers are on the CPU for certain has no such kernels.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ STEADY: Final = 1.02
 def look(case: Case) -> Seen:
     """Judge one server."""
     economics = judged(case.target)
-    if not isinstance(economics, Economics):
+    if not isinstance(economics, Economics) or not economics.kernel_step:
         return ()
     fits = KERNEL_ROWS // economics.slots - 1
     today = economics.n_max or 0

@@ -109,6 +109,18 @@ class Acceptance:
         half = t95(n / self.clustering) * sqrt(self.clustering * spread / n)
         return Span(value, max(1.0, value - half), min(1.0 + n_max, value + half))
 
+    def at_most(self, n_max: int) -> float:
+        """Tokens per cycle that drafts of up to ``n_max`` yield at most: the upper end for the best width up to it.
+
+        Where hardly a token was accepted, the scatter of those that were says little of what may come; the share of
+        the cycles that accept any has an interval all the same. A position beyond the drafts seen is reached only
+        through a full draft, and accepted no more often than that is.
+        """
+        hits = sum(n for (_, a), n in self.joint.items() if a)
+        least = 1 + wilson(hits, sum(self.joint.values()), self.clustering)[2]
+        seen = max((tau.high for n in range(1, self.width + 1) if (tau := self.tau(n)) is not None), default=least)
+        return max(least, seen) + max(0, n_max - self.width) * self.full().high
+
     def log_ratio_error(self, one: int, other: int) -> float:
         """Half of the 95 % interval of log(tau(one) / tau(other)), which the same cycles tell; widths at most today's.
 

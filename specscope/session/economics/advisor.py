@@ -28,7 +28,11 @@ another run must promise at best before it is worth making."""
 
 @dataclass(frozen=True)
 class Advice:
-    """The curve and what follows from it."""
+    """The curve and what follows from it.
+
+    Attributes:
+        tau_at_most: where no width can pay: the most tokens a cycle that one may yield.
+    """
 
     curve: tuple[WidthPoint, ...]
     best: int | None
@@ -36,6 +40,7 @@ class Advice:
     sure: bool
     hidden: bool
     try_next: TryNext | None
+    tau_at_most: float | None = None
 
 
 @dataclass(frozen=True)
@@ -63,7 +68,10 @@ class Advisor:
         curve = tuple(self.point(n) for n in range(min(self.limit, WIDEST) + 1))
         hidden = self._hidden()
         known = [p for p in curve if p.tok_s is not None and (not self._vague(p.n_max) or self._better(p.n_max))]
-        if not self._comparable([p.n_max for p in known]):
+        comparable, most = self._comparable([p.n_max for p in known]), self.tau_at_most()
+        if most is not None and (self.plain is None or not comparable):
+            return Advice(curve, 0, None, sure=True, hidden=False, try_next=None, tau_at_most=most)
+        if not comparable:
             return Advice(
                 curve, None, None, sure=False, hidden=hidden, try_next=self._settle(curve, None, hidden=hidden)
             )
@@ -72,7 +80,19 @@ class Advisor:
         if gain.low <= 0 and gain.value < 100 * (WORTH - 1):
             best, gain = self.today, Span(0.0, 0.0, max(0.0, gain.high))
         sure = gain.low > 0 or (not hidden and all(self._worse(p) for p in curve if p.n_max != self.today))
-        return Advice(curve, best, gain, sure, hidden, self._settle(curve, best, hidden=hidden))
+        return Advice(curve, best, gain, sure, hidden, self._settle(curve, best, hidden=hidden), most)
+
+    def tau_at_most(self) -> float | None:
+        """The most tokens a cycle that any width may yield, where that is too little for one to pay; else None.
+
+        A cycle verifies its draft in a forward of the target, which takes no less than that of a single token, a plain
+        step. With t tokens a cycle the speedup is t x plain step / cycle, so t at most, even if drafting cost nothing
+        and the rows of the draft came free. Plain steps in between (n-gram tables that found nothing) only bring it
+        nearer to 1. Where t is below what counts as a gain for certain, no plain run is needed to tell that off is
+        best.
+        """
+        most = self.acceptance.at_most(self.limit)
+        return most if most < WORTH else None
 
     def _comparable(self, known: list[int]) -> bool:
         """Whether there is a choice: today's width and another; of off alone it can only be said that it is better."""
@@ -172,7 +192,12 @@ class Advisor:
         return (tau.value + self.acceptance.full().high) / tau.value > WORTH
 
     def _settle(self, curve: tuple[WidthPoint, ...], best: int | None, *, hidden: bool) -> TryNext | None:
-        """The run that would settle most: a narrower width of unknown cost, a wider one, or none at all (0)."""
+        """The run that would settle most: a narrower width of unknown cost, a wider one, or none at all (0).
+
+        None where no width can pay.
+        """
+        if self.tau_at_most() is not None:
+            return None
         narrower = self._narrower(curve, best)
         if self._off_hopes_for_most(curve, best):
             return TryNext(0, "plain decoding is known only roughly, from steps that feed the drafter")
@@ -203,7 +228,7 @@ class Advisor:
             return None
         cut = any(self.point(n).how == "cut" for n in hopeful)
         known = "known only roughly, from drafts cut at requests' ends" if cut else "not seen here"
-        if KERNEL_ROWS - 1 in hopeful:
+        if KERNEL_ROWS - 1 in hopeful and self.costs.kernel_step:
             why = f"the cost of verifying fewer rows is {known}; CUDA's kernels have a step above 8 rows"
             return TryNext(KERNEL_ROWS - 1, why)
         most = max(hopeful, key=lambda n: (self._hope(n) or inf, -abs(n - self.today / 2)))

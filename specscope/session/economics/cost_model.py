@@ -123,11 +123,13 @@ class CostCurve:
         least: what a cycle takes at least, whatever its width (plain decode time or the bandwidth bound), and what
             that is: below the narrowest width seen, cost lies between it and that width's.
         drafter: of cycles whose widths vary by the drafter's choice, what a lower limit saves it.
+        kernel_step: CUDA's kernels may compute them.
     """
 
     points: tuple[CostPoint, ...]
     least: tuple[float, float] | None = None
     drafter: DraftPass | None = None
+    kernel_step: bool = True
     _known: dict[int, CostPoint | None] = field(default_factory=dict["int", "CostPoint | None"])
 
     def at(self, width: int) -> CostPoint | None:
@@ -153,7 +155,7 @@ class CostCurve:
             below = CostPoint(0, self.least[0], self.least[1], self.least[0], 0, "between")
         share = (width - below.width) / (above.width - below.width)
         ms = exp((1 - share) * log(below.ms) + share * log(max(above.ms, below.ms)))
-        step = below.width < KERNEL_ROWS <= above.width
+        step = self.kernel_step and below.width < KERNEL_ROWS <= above.width
         low, high = min(below.low, above.low, ms), max(below.high, above.high, ms)
         return CostPoint(width, ms, low, high, 0, "suggested" if step else "between")
 

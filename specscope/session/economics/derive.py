@@ -18,16 +18,18 @@ from specscope.session.economics.cost_model import (
 )
 from specscope.session.economics.depth_gain import gains_by_depth
 from specscope.session.economics.draft_pass import DraftPass, at_own_limit, drafting_span, rebuilding
-from specscope.session.economics.drafted_by import drafted_by, feeds, stops, widest_draft
+from specscope.session.economics.drafted_by import drafted_by, drafting_of, feeds, stops, widest_draft
 from specscope.session.economics.method_book import TABLE
 from specscope.session.economics.method_rows import MethodTeller
 from specscope.session.economics.methods import all_cycles, known_methods
 from specscope.session.economics.plain import bandwidth_floor, best_plain, plain_requests
 from specscope.session.economics.prefill import paid_back, prefill
 from specscope.session.economics.regimes import RegimeBook
-from specscope.session.economics.state import Drafting, Economics, Span
+from specscope.session.economics.state import Economics, Span
 from specscope.session.economics.strata import Strata, stratum
+from specscope.session.economics.untimed import BETWEEN, why_untimed
 from specscope.session.economics.verdict import basis_of, bounded, speedup_of
+from specscope.session.placement import on_device
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,10 +120,11 @@ class _Deriver:
         if strata is None:
             strata = Strata(1, by_request[0].depth if by_request else None, None, leaks=False, fits=())
             if not by_request:
-                return Economics(collecting="no timed step was seen yet", floor_ms=self._floor(None))
+                missing = why_untimed(self.book, seen_widths=seen_widths)
+                return Economics(collecting=missing, floor_ms=self._floor(None))
         self._say_depth(strata)
         acceptance = self._acceptance(joint)
-        drafting = self._drafting(acceptance.today)
+        drafting = drafting_of(self._drafters(), self.target.anatomy, self._draft_ms(), acceptance.today)
         known = [p for run in self.runs if run.slots == strata.slots for p in run.costs]
         seen = seen_costs(strata)
         draft_pass = self._pass(acceptance, strata, seen)
@@ -140,6 +143,7 @@ class _Deriver:
             plain_points=by_request or plain_points(cells, strata.slots),
             floor_ms=self._floor(strata.depth),
             drafting=drafting,
+            kernel_step=on_device(self.fold.flags, self.fold.epoch.said, self.fold.usage) is not False,
         )
         if not acceptance.cycles:
             missing = "" if plain is not None else "no draft cycle was seen yet"
@@ -212,16 +216,17 @@ class _Deriver:
         if cycle_ms is None or today is None or acceptance.cycles < LEAST_CYCLES:
             need = f"{acceptance.cycles} of {LEAST_CYCLES} cycles for a verdict"
             if acceptance.cycles >= LEAST_CYCLES:
-                need = "no cycle's own time is seen: plain steps lie between cycles, or a prompt"
+                need = BETWEEN
             return replace(partial, cycle_ms=cycle_ms, assumes=tuple(self.assumes), collecting=need)
         least = None
         if plain is not None and plain.how in ("this run", "recorded", "with drafter"):
             least = (plain.ms, plain.low)
-        curve = CostCurve(partial.costs, least, draft_pass)
+        curve = CostCurve(partial.costs, least, draft_pass, kernel_step=partial.kernel_step)
         config, today_n = self.target.config, acceptance.today
         limit = widest_draft(config.types or (), config.drafter_limit, acceptance.width, today_n)
         advice = Advisor(acceptance, curve, plain, today_n, limit, self._plain_share(acceptance.cycles)).advise()
-        return self._verdict(replace(partial, cycle_ms=cycle_ms), acceptance, advice)
+        timed = sum(f.n for f in (*strata.fits, *strata.captured) if f.width in acceptance.by_width())
+        return self._verdict(replace(partial, cycle_ms=cycle_ms, timed=timed), acceptance, advice)
 
     def _verdict(self, partial: Economics, acceptance: Acceptance, advice: Advice) -> Economics:
         plain, cycle_ms = partial.plain, partial.cycle_ms
@@ -241,6 +246,7 @@ class _Deriver:
         return replace(
             partial,
             cycle_ms=cycle_ms,
+            timed=partial.timed if self.drafter is None else None,
             tau=tau,
             speedup=speedup,
             break_even_tau=break_even,
@@ -253,6 +259,8 @@ class _Deriver:
             hidden=advice.hidden,
             by_depth=self._by_depth(partial, acceptance, share),
             try_next=advice.try_next,
+            tau_at_most=advice.tau_at_most,
+            speedup_at_most=advice.tau_at_most if self.drafter is None else None,
             basis=basis_of(partial),
             assumes=tuple(self.assumes),
         )
@@ -280,16 +288,6 @@ class _Deriver:
         if self.drafter is not None and self.drafter.drafts:
             return self.drafter.draft_us / 1000 / self.drafter.drafts
         return anatomy.parts.draft_ms if anatomy is not None else None
-
-    def _drafting(self, width: int) -> Drafting | None:
-        types, anatomy, draft_ms = self._drafters(), self.target.anatomy, self._draft_ms()
-        if not types:
-            return None
-        by = drafted_by(types)
-        if anatomy is None or draft_ms is None:
-            return Drafting(by)
-        ms, whole = draft_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
-        return Drafting(by, ms, width or None, ms / whole if whole else None, anatomy.basis)
 
     def _floor(self, depth: float | None) -> float | None:
         model = self.target.models.get("target")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.method_book import TABLE
+from specscope.session.economics.state import Drafting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.state import DraftedBy
+    from specscope.session.turn_state import Anatomy
 
 BLOCK_DRAFTERS: Final = frozenset({"draft-dflash", "draft-dspark"})
 """Methods that draft a whole trained block in one pass (llama.cpp common/speculative.cpp, b11434)."""
@@ -26,6 +28,17 @@ def drafted_by(types: Sequence[str]) -> DraftedBy:
     """How the drafter's cost grows with width."""
     kinds: set[DraftedBy] = {_of(name) for name in types}
     return next(iter(kinds)) if len(kinds) == 1 else "unknown"
+
+
+def drafting_of(types: Sequence[str], anatomy: Anatomy | None, draft_ms: float | None, width: int) -> Drafting | None:
+    """What methods that draft so wide take of a turn, the features they are fed with included; None without one."""
+    if not types:
+        return None
+    by = drafted_by(types)
+    if anatomy is None or draft_ms is None:
+        return Drafting(by)
+    ms, whole = draft_ms + (anatomy.parts.features_ms or 0.0), anatomy.parts.whole_ms
+    return Drafting(by, ms, width or None, ms / whole if whole else None, anatomy.basis)
 
 
 def stops(types: Sequence[str]) -> bool:

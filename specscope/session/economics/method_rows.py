@@ -6,6 +6,8 @@ from dataclasses import dataclass, replace
 from math import exp, hypot
 from typing import TYPE_CHECKING
 
+from specscope.session.economics.acceptance import Acceptance, clustering
+from specscope.session.economics.advisor import WORTH
 from specscope.session.economics.method_state import MethodRow
 from specscope.session.economics.methods import (
     FEW,
@@ -86,6 +88,7 @@ class MethodTeller:
             tau=method.tau,
             draft_ms=self._draft_ms(method),
             cycle_ms=method.cycle_ms,
+            gain_at_most_pct=_at_most_pct(method),
         )
         return self._beside(self._judged(row, method))
 
@@ -146,6 +149,13 @@ class MethodTeller:
             return None
         whole = cycles.number * cycles.ms.value + (plain.number * plain.ms.value if plain is not None else 0.0)
         return min(1.0, own.number * own.ms.value / whole)
+
+
+def _at_most_pct(method: Known) -> float | None:
+    """Percent that it gains over plain decoding at most, where that is none: no cycle is shorter than a plain step."""
+    lengths = Acceptance(method.count.tally.joint, clustering(method.count.lengths.mean()))
+    most = lengths.at_most(lengths.width) if lengths.cycles else None
+    return 100 * (most - 1) if most is not None and most < WORTH else None
 
 
 def _gain(speed: Span, slower: Span) -> Span:

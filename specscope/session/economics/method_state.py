@@ -29,6 +29,7 @@ class MethodRow:
         tok_s: tokens per second of one slot in its cycles.
         without_tok_s: the same of what the server does without it: of the steps in which it found nothing.
         gain_pct: of the first over the second.
+        gain_at_most_pct: over plain decoding, where its tokens a cycle alone tell that it cannot pay.
         share_time: of the decoding time, spent in its cycles.
         server_gain_pct: by how much it makes the server faster: its gain times that share.
         basis: what the gain rests on; collecting: what is missing for it. One of them is empty.
@@ -47,6 +48,7 @@ class MethodRow:
     tok_s: Span | None = None
     without_tok_s: Span | None = None
     gain_pct: Span | None = None
+    gain_at_most_pct: float | None = None
     share_time: float | None = None
     server_gain_pct: Span | None = None
     basis: str = ""

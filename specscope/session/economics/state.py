@@ -156,7 +156,11 @@ class Economics:
     Attributes:
         n_max: today's draft width: the widest that drafts regularly have.
         slots, depth: slots that decoded at once, and mean resident tokens, to which all times refer.
-        cycle_ms: mean time of a cycle (trimmed), all widths together.
+        cycle_ms: mean time of a cycle (trimmed), all widths together, each as often as it came.
+        timed: cycles whose own time that rests on: not those behind a prompt or beside one, and of many alike a part;
+            None: they are of several methods.
+        kernel_step: verifying may run on CUDA's kernels, which have a step above 8 rows; False: the target's layers are
+            on the CPU for certain.
         costs: cycle time by width, as far as it is known.
         plain: the best known plain decode time; None: unknown.
         floor_ms: the bandwidth bound; bound_share: of plain decode time.
@@ -169,6 +173,8 @@ class Economics:
             is known and none below it can be as good.
         full: share of full drafts that are accepted to their end; hidden: so often that a wider one may pay.
         by_depth: what speculation gains at each depth, where plain time is known by depth too; shallowest first.
+        tau_at_most: the most tokens a cycle that any width may yield, where that is too little for one to pay; then off
+            is best, though ``gain_pct`` may not be known. speedup_at_most: the same, where it is of all cycles.
         collecting: what is still missing for a verdict, in words; empty when there is one.
     """
 
@@ -178,6 +184,8 @@ class Economics:
     cycles: int = 0
     outliers: int = 0
     cycle_ms: Span | None = None
+    timed: int | None = None
+    kernel_step: bool = True
     tau: Span | None = None
     costs: tuple[CostPoint, ...] = ()
     plain: PlainTime | None = None
@@ -198,6 +206,8 @@ class Economics:
     basis: str = ""
     assumes: tuple[str, ...] = ()
     try_next: TryNext | None = None
+    tau_at_most: float | None = None
+    speedup_at_most: float | None = None
     collecting: str = ""
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from math import exp, hypot, log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.state import Span
 
@@ -12,6 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from specscope.session.economics.state import CostPoint, Economics, PlainTime
+
+
+EVEN: Final = 0.005
+"""Half a hundredth: an end of the speedup's interval that is as near to 1 reads 1.00, and so small a gain or loss could
+not be confirmed (repeated runs of one server differ by 4 %)."""
+
+
+def pays(speedup: Span) -> bool | None:
+    """Whether speculation is faster than plain decoding (False: slower); None: too close to tell.
+
+    The speedup's own interval is what decides: those of tau and of break-even may overlap while their ratio, which is
+    the speedup, is surely above or below 1.
+    """
+    if speedup.low > 1 + EVEN:
+        return True
+    return False if speedup.high < 1 - EVEN else None
 
 
 def bounded(economics: Economics) -> Economics:

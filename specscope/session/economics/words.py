@@ -5,7 +5,10 @@ A verdict never stands without its basis; what is not known is said in as few wo
 
 from __future__ import annotations
 
+from math import ceil
 from typing import TYPE_CHECKING, Final, NamedTuple
+
+from specscope.session.economics.verdict import pays
 
 if TYPE_CHECKING:
     from specscope.session.economics.state import CostHow, Economics, PlainHow, PlainTime, Regime, TryNext, WidthPoint
@@ -51,14 +54,24 @@ def factor(value: float) -> str:
     return f"{value:.{digits}f}x"
 
 
+def upper(value: float) -> str:
+    """The end that a figure does not exceed, to the next hundredth: ``1.02``."""
+    return f"{ceil(100 * value) / 100:.2f}"
+
+
 def speed(value: float) -> str:
     """Tokens per second: ``17.98``, ``343``, ``1,052``."""
     return f"{value:,.0f}" if value >= TEN * TEN else f"{value:.1f}" if value >= TWO * TEN else f"{value:.2f}"
 
 
-def plain_words(plain: PlainTime) -> str:
-    """``17.98 tok/s recorded``."""
-    return f"{speed(1000 / plain.ms)} tok/s {HOW[plain.how]}"
+def of_slots(slots: int) -> str:
+    """The unit of one slot's speed: where several decode at once, it is not that of all together."""
+    return "tok/s a slot" if slots > 1 else "tok/s"
+
+
+def plain_words(plain: PlainTime, slots: int) -> str:
+    """``17.98 tok/s recorded``, with several slots at work ``17.98 tok/s a slot recorded``."""
+    return f"{speed(1000 / plain.ms)} {of_slots(slots)} {HOW[plain.how]}"
 
 
 def told_of(target: Target) -> list[Told]:
@@ -79,18 +92,19 @@ def speedup_told(economics: Economics) -> Told | None:
     if e.collecting:
         return Told(((f"collecting: {e.collecting}", ""),), verdict=False)
     if e.speedup is not None and e.plain is not None:
-        plain, gained = plain_words(e.plain), factor(e.speedup.value)
-        loses, unclear = e.speedup.high < 1, e.speedup.low <= 1 <= e.speedup.high
-        word = "slower than plain, " if loses else "no sure gain, " if unclear else ""
+        plain, gained = plain_words(e.plain, e.slots), factor(e.speedup.value)
+        word = {True: "", False: "slower than plain, ", None: "no sure gain, "}[pays(e.speedup)]
         said = f"{gained} plain decode"
         forms = (
             (said, f"{word}{factor(e.speedup.low)} to {factor(e.speedup.high)}, plain {plain}"),
             (said, word + plain),
-            (f"{gained} plain", word.replace(" than plain", "") + plain.replace(" tok/s", "")),
+            (f"{gained} plain", word.replace(" than plain", "") + plain.replace(" tok/s", "", 1)),
         )
-        return Told(forms, loud=loses)
+        return Told(forms, loud=pays(e.speedup) is False)
     if e.speedup_at_least is not None and e.speedup_at_least > 1:
         return Told(((f"at least {factor(e.speedup_at_least)} plain decode", "by memory bandwidth"),))
+    if e.speedup_at_most is not None:
+        return Told(((f"at most {upper(e.speedup_at_most)}x plain decode", "no cycle is shorter than a plain step"),))
     if e.n_max is None:
         return None
     unknown, why = "speedup not known", "no plain decode seen"
@@ -107,6 +121,9 @@ def width_told(economics: Economics) -> Told | None:
         return None
     basis = costs_words(e)
     best, gain = e.best_n_max, e.gain_pct
+    if best == 0 and gain is None and e.tau_at_most is not None:
+        said = f"width {e.n_max} -> off is best"
+        return Told(((said, f"no width can pay: tau at most {upper(e.tau_at_most)}"),), loud=True)
     if best is None or gain is None:
         run = f", try {width_name(e.try_next.n_max)}" if e.try_next is not None else ""
         said = f"width {e.n_max}: best not known{run}"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
+from specscope.session.economics.words import of_slots
 from specscope.views.figures import MARKS, decimal, whole
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, headed, heading, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -37,7 +38,8 @@ class Depth(Panel):
 
     def watched(self, frame: Frame) -> object:
         """The depths."""
-        return None if frame.target is None else (frame.target.by_depth, frame.target.cycle_evidence)
+        target = frame.target
+        return None if target is None else (target.by_depth, target.cycle_evidence, len(target.slots))
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """Headings and the rows; where not all fit, the shallowest and the deepest."""
@@ -49,7 +51,7 @@ class Depth(Panel):
         most = max(step_ms(depth) for depth in depths)
         room = max(2, height - 1)
         shown = depths if len(depths) <= room else (depths[0], *depths[1 - room :])
-        columns = fitting(COLUMNS, min(NATURAL, width))
+        columns = fitting(headed(COLUMNS, "tok/s", of_slots(len(target.slots))), min(NATURAL, width))
         name = "speed by KV depth"
         rows = [_Row(depth, step_ms(depth) / most, MARKS[evidence]) for depth in shown]
         return [heading(name, columns, ink, width), *(row(r, columns, ink, width) for r in rows)]

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
-from specscope.session.economics.words import PLAIN_RUN, evidence_of, next_run, plain_words, told_of
+from specscope.session.economics.verdict import pays
+from specscope.session.economics.words import PLAIN_RUN, evidence_of, next_run, plain_words, told_of, upper
 from specscope.views.figures import MARKS, percent
 from specscope.views.gain_keys import economics_key
-from specscope.views.gain_words import FORMS, half_cells, half_row
+from specscope.views.gain_words import half_cells, half_row
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from textual.strip import Strip
 
     from specscope.session.economics.state import Economics, Span
+    from specscope.session.economics.words import Told
     from specscope.session.state import Target
     from specscope.views.frame import Frame
     from specscope.views.ink import Ink
@@ -29,6 +31,10 @@ LABEL: Final = 12
 TEXT_MOST: Final = 3
 """Rows that one of the facts may take."""
 
+BASIS_INDENT: Final = 3
+BASIS_MOST: Final = 2
+"""Rows that the basis of half a verdict may take below it."""
+
 STEP: Final = 1.1
 """A rise of the cost from 8 rows to 9 by less than a tenth is told by the table alone."""
 
@@ -38,6 +44,7 @@ _BY: Final = {
     "table": "a look-up",
     "unknown": "how it grows with width is not known",
 }
+_JUDGED: Final = {True: "speculation pays", False: "speculation does not pay", None: "too close to tell"}
 _MARK: Final = MARKS["estimated"]
 
 
@@ -69,7 +76,8 @@ class Gain(Panel):
 
 def rows_wanted(target: Target, width: int) -> int:
     """How many rows show everything."""
-    return 1 + len(told_of(target)) + sum(len(_parts(text, width)) for _, text in _facts(target.economics))
+    verdict = sum(1 + len(_basis_below(half, width)) for half in told_of(target))
+    return 1 + verdict + sum(len(_parts(text, width)) for _, text in _facts(target.economics))
 
 
 def _parts(text: str, width: int) -> list[str]:
@@ -83,9 +91,19 @@ def _where(economics: Economics) -> str:
 
 
 def _verdict(target: Target, ink: Ink, width: int) -> Iterator[Line]:
+    """Both halves, each with its interval: where a row is too short for a half, its basis stands below."""
     for half in told_of(target):
-        form = next((f for f in range(FORMS) if half_cells(half, f) < width), FORMS - 1)
-        yield half_row(ink.line().add(" ", ink.text), half, evidence_of(target), ink, form)
+        below = _basis_below(half, width)
+        told = half._replace(forms=((half.forms[0][0], ""),)) if below else half
+        yield half_row(ink.line().add(" ", ink.text), told, evidence_of(target), ink)
+        yield from (ink.line().add(" " * BASIS_INDENT + part, ink.muted) for part in below)
+
+
+def _basis_below(half: Told, width: int) -> list[str]:
+    """The basis in rows of its own; none where it fits behind what is said."""
+    if half_cells(half, 0) < width:
+        return []
+    return wrapped(f"({half.forms[0][1]})", max(1, width - BASIS_INDENT), BASIS_MOST)
 
 
 def _facts(e: Economics) -> Iterator[tuple[str, str]]:
@@ -93,16 +111,21 @@ def _facts(e: Economics) -> Iterator[tuple[str, str]]:
     if e.try_next is not None:
         what, command = next_run(e.try_next)
         yield "try next", f"{what}: {e.try_next.why} ({command})"
-    if e.tau is not None and e.break_even_tau is not None:
+    if e.tau_at_most is not None:
+        yield (
+            "off",
+            f"no width yields more than {upper(e.tau_at_most)} tokens a cycle, and a cycle takes a plain step or more",
+        )
+    if e.tau is not None and e.break_even_tau is not None and e.speedup is not None:
         needed, gained = _span(e.break_even_tau), _span(e.tau)
-        yield "break-even", f"tau {needed}{_MARK}; cycles give {gained}: {_against(e.tau, e.break_even_tau)}"
+        yield "break-even", f"tau {needed}{_MARK}; cycles give {gained}: {_JUDGED[pays(e.speedup)]}"
     if e.plain is not None:
         ms = _span_of(e.plain.ms, e.plain.low, e.plain.high)
-        yield "plain step", f"{ms} ms{_MARK}, {plain_words(e.plain)}: {e.plain.basis}"
+        yield "plain step", f"{ms} ms{_MARK}, {plain_words(e.plain, e.slots)}: {e.plain.basis}"
     elif e.curve:
         yield "plain step", f"not measured: {PLAIN_RUN} prints how it is"
     if e.cycle_ms is not None:
-        yield "cycle", f"{_span(e.cycle_ms)} ms, mean of {e.cycles:,}{_outliers(e.outliers)}"
+        yield "cycle", f"{_span(e.cycle_ms)} ms, mean of {_averaged(e)}{_outliers(e.outliers)}"
     yield from _costs(e)
     if e.floor_ms is not None:
         share = f", {percent(e.bound_share, 0)} of a plain step" if e.bound_share is not None else ""
@@ -117,17 +140,18 @@ def _costs(e: Economics) -> Iterator[tuple[str, str]]:
     if few is not None and many is not None and many.ms > STEP * few.ms:
         rise = 100 * (many.ms / few.ms - 1)
         told = f"{few.ms:.1f} ms at width {few.width}, {many.ms:.1f} at {many.width} ({rise:+.0f} %)"
-        yield "step", f"{told}: above {KERNEL_ROWS} rows, as CUDA's kernels have it"
+        yield "step", f"{told}: above {KERNEL_ROWS} rows" + (", as CUDA's kernels have it" if e.kernel_step else "")
     drafting = e.drafting
     if drafting is not None and drafting.ms is not None:
         share = f" ({percent(drafting.share, 0)})" if drafting.share is not None else ""
         yield "drafter", f"{drafting.ms:.1f} ms of a turn{share}, {_BY[drafting.by]}"
 
 
-def _against(tau: Span, even: Span) -> str:
-    if tau.low > even.high:
-        return "speculation pays"
-    return "speculation does not pay" if tau.high < even.low else "too close to tell"
+def _averaged(e: Economics) -> str:
+    """Which cycles a mean is of, and how many of them have a time of their own."""
+    if e.timed is None:
+        return "all methods' cycles"
+    return f"{e.cycles:,} cycles" + (f", {e.timed:,} of them timed" if e.timed < e.cycles else "")
 
 
 def _outliers(count: int) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
-from specscope.session.economics.words import factor, kinds
+from specscope.session.economics.words import factor, kinds, of_slots
 from specscope.views.figures import MARKS, UNKNOWN, decimal, percent, whole
 from specscope.views.gain_keys import regimes_key
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, headed, heading, row
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -38,7 +38,8 @@ class Regimes(Panel):
 
     def watched(self, frame: Frame) -> object:
         """The regimes."""
-        return regimes_key(frame), frame.target and frame.target.cycle_evidence
+        target = frame.target
+        return regimes_key(frame), target and (target.cycle_evidence, len(target.slots))
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """Headings and the rows; where not all fit, the whole and the kinds with most tokens."""
@@ -49,7 +50,7 @@ class Regimes(Panel):
         evidence: Evidence = target.cycle_evidence if target.cycle_evidence != "unknown" else "counted"
         room = max(1, height - 1)
         kept = sorted(shown, key=lambda r: (r.how != "all", -r.tokens))[:room]
-        columns = fitting(COLUMNS, min(NATURAL, width))
+        columns = fitting(headed(COLUMNS, "tok/s", of_slots(len(target.slots))), min(NATURAL, width))
         rows = [row(_Row(r, MARKS[evidence]), columns, ink, width) for r in shown if r in kept]
         return [heading("regimes", columns, ink, width), *rows]
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from specscope.session.economics.cost_model import KERNEL_ROWS
-from specscope.session.economics.words import HOW, is_figure, speed, width_name
+from specscope.session.economics.words import HOW, is_figure, of_slots, speed, width_name
 from specscope.views.figures import MARKS, UNKNOWN, whole
 from specscope.views.gain_keys import economics_key
 from specscope.views.gain_words import points_shown, thinned
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, headed, heading, row
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -48,7 +48,7 @@ class WidthTable(Panel):
         if frame.target is None or not frame.target.economics.curve:
             return []
         economics = frame.target.economics
-        columns = fitting(COLUMNS, min(NATURAL, width))
+        columns = fitting(headed(COLUMNS, "tok/s", of_slots(economics.slots)), min(NATURAL, width))
         return [
             heading("n_max", columns, ink, width),
             *(row(r, columns, ink, width) for r in _rows(economics, height - 1)),

@@ -134,6 +134,8 @@ def _phrases(economics: Economics, ink: Ink, *, intervals: bool) -> list[Line]:
     elif other is not None and economics.gain_pct is not None:
         phrase = _phrase(f"best {width_name(best)} ", other, ink, intervals=intervals)
         phrases.append(phrase.add(f" {economics.gain_pct.value:+.0f} %", ink.warn))
+    else:
+        phrases.append(ink.line().add(f"best {width_name(best)}", ink.warn))
     if off is not None and best != 0:
         phrases.append(_phrase("off ", off, ink, intervals=intervals))
     return phrases

@@ -66,6 +66,7 @@ TERMS: Final = (
     ("KV filled", "of the cells reserved at load, those that hold tokens"),
     ("unexplained", "memory of the process that no known part accounts for"),
     ("tok/s", "tokens per second of decoding, all slots together"),
+    ("tok/s a slot", "the same of one slot, as plain decoding and widths are told"),
     ("survival", "share of cycles that accept at least n draft tokens"),
     ("ttft", "time to the first token"),
     ("started *", "the request was not seen from its beginning"),

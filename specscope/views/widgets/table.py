@@ -40,6 +40,11 @@ class TableColumn(Generic[T]):
     left: bool = False
 
 
+def headed(columns: Sequence[TableColumn[T]], old: str, head: str) -> list[TableColumn[T]]:
+    """The columns with the one that is headed ``old`` headed otherwise, and as wide as that needs."""
+    return [replace(c, head=head, width=max(c.width, len(head))) if c.head == old else c for c in columns]
+
+
 def fitting(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T]]:
     """The columns that fit into ``width`` cells, wider where there is room."""
     kept = list(columns)
