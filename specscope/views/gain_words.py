@@ -22,7 +22,7 @@ FORMS: Final = 3
 
 
 def gain_rows(target: Target, width: int) -> list[list[tuple[Told, int]]]:
-    """Both halves in one row where their longest forms fit, else a row for each; none where nothing can be judged.
+    """Both halves in one row, in the longest forms that fit, else a row for each; none where nothing can be judged.
 
     An interval is worth a row: without it nobody sees how sure a figure is.
 
@@ -30,8 +30,10 @@ def gain_rows(target: Target, width: int) -> list[list[tuple[Told, int]]]:
         Rows of (what is told, which of its forms).
     """
     told = told_of(target)
-    if sum(len(GAP) + half_cells(half, 0) for half in told) - len(GAP) + 1 <= width:
-        return [[(half, 0) for half in told]] if told else []
+    for form in range(FORMS):
+        halves = [(half, 0 if half.interval else form) for half in told]
+        if sum(len(GAP) + half_cells(*half) for half in halves) - len(GAP) + 1 <= width:
+            return [halves] if halves else []
     return [[(half, next((f for f in range(FORMS) if half_cells(half, f) < width), FORMS - 1))] for half in told]
 
 

@@ -78,3 +78,8 @@ def two_slots() -> StillFeed:
         for slot in (0, 1):
             facts.append(b.cycle(1 + 0.02 * i + 0.001 * slot, 15, (3 * i + slot) % 7, slot=slot, task=1 + slot))
     return StillFeed(facts)
+
+
+def hopeless() -> StillFeed:
+    """Hardly a drafted token is accepted; plain decoding is not seen."""
+    return _feed(Bench(rates=(0.008,) + (0.1,) * 6, n_max=7, block=8, ends=False, requests=14))

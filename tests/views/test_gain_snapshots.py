@@ -48,7 +48,7 @@ def test_page(scene: Callable[[], StillFeed], size: tuple[int, int], snap_compar
 
 @pytest.mark.parametrize(
     "scene",
-    [gains.open_still, gains.slower, gains.unknown, gains.collecting, gains.many_widths],
+    [gains.open_still, gains.slower, gains.unknown, gains.collecting, gains.many_widths, gains.hopeless],
     ids=lambda s: s.__name__,
 )
 def test_less_or_other(scene: Callable[[], StillFeed], snap_compare: Any) -> None:  # noqa: ANN401

@@ -41,11 +41,13 @@ class Told(NamedTuple):
         forms: (what is said, what it rests on), the longest form first.
         verdict: it holds a figure that was worked out, and wants the mark for that.
         loud: speculation costs more than it gains, or another width is better.
+        interval: the first form alone has the figure's interval; else no form leaves one out.
     """
 
     forms: tuple[tuple[str, str], ...]
     verdict: bool = True
     loud: bool = False
+    interval: bool = False
 
 
 def factor(value: float) -> str:
@@ -100,7 +102,7 @@ def speedup_told(economics: Economics) -> Told | None:
             (said, word + plain),
             (f"{gained} plain", word.replace(" than plain", "") + plain.replace(" tok/s", "", 1)),
         )
-        return Told(forms, loud=pays(e.speedup) is False)
+        return Told(forms, loud=pays(e.speedup) is False, interval=True)
     if e.speedup_at_least is not None and e.speedup_at_least > 1:
         return Told(((f"at least {factor(e.speedup_at_least)} plain decode", "by memory bandwidth"),))
     if e.speedup_at_most is not None:
@@ -134,7 +136,8 @@ def width_told(economics: Economics) -> Told | None:
         said = f"{now} {is_best if e.sure else 'seems best'}"
         return Told(((said, f"{basis}, wider not seen" if e.hidden else basis), (said, basis)))
     said = f"{now} {is_best if e.sure else 'may be better'}, {gain.value:+.0f} %"
-    return Told(((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis)), loud=e.sure)
+    forms = ((said, f"{gain.low:+.0f} to {gain.high:+.0f} %, {basis}"), (said, basis))
+    return Told(forms, loud=e.sure, interval=True)
 
 
 def costs_words(economics: Economics) -> str:
