@@ -212,5 +212,5 @@ def test_a_method_whose_tokens_are_not_accepted_cannot_pay() -> None:
     assert 0 < drafter.gain_at_most_pct < 3
     assert table.gain_at_most_pct is None
     economics = Server((TABLE, poor), requests=60).target().economics
-    assert economics.tau_at_most < 1.03
+    assert economics.tau_at_most < 1.05
     assert economics.speedup_at_most is None  # the table's cycles yield more

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import accumulate
-from math import sqrt
+from math import hypot, sqrt
 from typing import TYPE_CHECKING, Final
 
 from specscope.session.economics.batches import t95, wilson
@@ -116,10 +116,13 @@ class Acceptance:
         the cycles that accept any has an interval all the same. A position beyond the drafts seen is reached only
         through a full draft, and accepted no more often than that is.
         """
+        taus = [tau for n in range(1, min(n_max, self.width) + 1) if (tau := self.tau(n)) is not None]
         hits = sum(n for (_, a), n in self.joint.items() if a)
-        least = 1 + wilson(hits, sum(self.joint.values()), self.clustering)[2]
-        seen = max((tau.high for n in range(1, self.width + 1) if (tau := self.tau(n)) is not None), default=least)
-        return max(least, seen) + max(0, n_max - self.width) * self.full().high
+        any_at_all = wilson(hits, sum(self.joint.values()), self.clustering)
+        value, beyond = max((tau.value for tau in taus), default=1.0), max(0, n_max - self.width)
+        high = max([1 + any_at_all.high, *(tau.high for tau in taus)])
+        full = self.full()
+        return value + beyond * full.value + hypot(high - value, beyond * (full.high - full.value))
 
     def log_ratio_error(self, one: int, other: int) -> float:
         """Half of the 95 % interval of log(tau(one) / tau(other)), which the same cycles tell; widths at most today's.

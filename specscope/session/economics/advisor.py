@@ -26,6 +26,12 @@ WORTH: Final = 1.03
 another run must promise at best before it is worth making."""
 
 
+CANNOT_PAY: Final = 1.05
+"""Tokens a cycle up to which no width can pay: at best, if cycles took no longer than plain steps, the gain would be
+hardly more than repeated runs differ by (4.1 %). On an H200 a cycle with drafts of 1 takes 1.57 plain steps (4.34 ms
+beside 2.77, scripts/long/results/sweep.md)."""
+
+
 @dataclass(frozen=True)
 class Advice:
     """The curve and what follows from it.
@@ -88,11 +94,10 @@ class Advisor:
         A cycle verifies its draft in a forward of the target, which takes no less than that of a single token, a plain
         step. With t tokens a cycle the speedup is t x plain step / cycle, so t at most, even if drafting cost nothing
         and the rows of the draft came free. Plain steps in between (n-gram tables that found nothing) only bring it
-        nearer to 1. Where t is below what counts as a gain for certain, no plain run is needed to tell that off is
-        best.
+        nearer to 1. Where t is next to nothing, no plain run is needed to tell that off is best.
         """
         most = self.acceptance.at_most(self.limit)
-        return most if most < WORTH else None
+        return most if most < CANNOT_PAY else None
 
     def _comparable(self, known: list[int]) -> bool:
         """Whether there is a choice: today's width and another; of off alone it can only be said that it is better."""
@@ -224,7 +229,7 @@ class Advisor:
         top = self._rate(best if best is not None else self.today)
         unsure = [p.n_max for p in curve if 0 < p.n_max < self.today and (p.tok_s is None or self._vague(p.n_max))]
         hopeful = [n for n in unsure if self._hope(n) is None or (self._hope(n) or 0.0) > WORTH * top]
-        if not hopeful:
+        if not hopeful or self.acceptance.at_most(self.today) < CANNOT_PAY:
             return None
         cut = any(self.point(n).how == "cut" for n in hopeful)
         known = "known only roughly, from drafts cut at requests' ends" if cut else "not seen here"

@@ -7,7 +7,7 @@ from math import exp, hypot
 from typing import TYPE_CHECKING
 
 from specscope.session.economics.acceptance import Acceptance, clustering
-from specscope.session.economics.advisor import WORTH
+from specscope.session.economics.advisor import CANNOT_PAY
 from specscope.session.economics.method_state import MethodRow
 from specscope.session.economics.methods import (
     FEW,
@@ -155,7 +155,7 @@ def _at_most_pct(method: Known) -> float | None:
     """Percent that it gains over plain decoding at most, where that is none: no cycle is shorter than a plain step."""
     lengths = Acceptance(method.count.tally.joint, clustering(method.count.lengths.mean()))
     most = lengths.at_most(lengths.width) if lengths.cycles else None
-    return 100 * (most - 1) if most is not None and most < WORTH else None
+    return 100 * (most - 1) if most is not None and most < CANNOT_PAY else None
 
 
 def _gain(speed: Span, slower: Span) -> Span:
