@@ -1,4 +1,4 @@
-"""What all rules say together: findings, the costliest first, and how each rule fares."""
+"""What all rules say together: findings, the worst first, and how each rule fares."""
 
 from __future__ import annotations
 
@@ -55,10 +55,14 @@ class Diagnosis:
 
 
 def ranked(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:
-    """What costs most comes first, then the most severe, then by code."""
+    """The one order everywhere: the severest first, of those what costs most where that was measured, then by code.
+
+    A critical one (output that is not valid, a server that does not draft) often has no cost that could be measured,
+    and must not stand below a warning that has one.
+    """
     targets = {t.id: t for t in session.targets}
     return tuple(
-        sorted(findings, key=lambda f: (-_loss_ms(f, targets), -SEVERITIES.index(f.severity), f.code, f.subject))
+        sorted(findings, key=lambda f: (-SEVERITIES.index(f.severity), -_loss_ms(f, targets), f.code, f.subject))
     )
 
 

@@ -12,7 +12,7 @@ Json = dict[str, Any]
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> Json:
-    """``findings``, the costliest first; ``collecting``: rules that wait; ``failed``: rules that broke; and counts."""
+    """``findings``, the worst first; ``collecting``: rules that wait; ``failed``: rules that broke; and counts."""
     return {
         "findings": [finding_json(f) for f in diagnosis.findings],
         "collecting": [_waiting(o) for o in diagnosis.rules("collecting")],

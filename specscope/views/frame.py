@@ -66,7 +66,7 @@ class Frame:
 
     @property
     def findings(self) -> tuple[Finding, ...]:
-        """Of all targets, the costliest first."""
+        """Of all targets, the worst first."""
         return self.diagnosis.findings
 
     @property

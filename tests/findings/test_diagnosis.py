@@ -25,16 +25,17 @@ def order(*findings: Finding, rates: Rates | None = None) -> list[str]:
     return [f.code for f in ranked(findings, session)]
 
 
-def test_what_costs_most_comes_first_then_the_most_severe_then_the_code() -> None:
+def test_the_severest_comes_first_then_what_costs_most_then_the_code() -> None:
     findings = [
         finding("SPC105"),
         finding("SPC101"),
         finding("SPC104", severity="critical"),
         finding("SPC102", cost_ms=1.5),
+        finding("SPC107", severity="warning"),
         finding("SPC103", cost_ms=12.0),
-        finding("SPC106", severity="warning"),
+        finding("SPC108", severity="warning", cost_ms=1.0),
     ]
-    assert order(*findings) == ["SPC103", "SPC102", "SPC104", "SPC106", "SPC101", "SPC105"]
+    assert order(*findings) == ["SPC104", "SPC108", "SPC107", "SPC103", "SPC102", "SPC101", "SPC105"]
 
 
 @pytest.mark.parametrize(("lost", "first"), [(25.0, "SPC102"), (26.0, "SPC101")])
@@ -45,8 +46,8 @@ def test_tokens_per_second_are_weighed_as_their_share_of_the_cycle(lost: float, 
 
 
 def test_a_loss_without_a_known_cycle_stands_between_losses_in_ms_and_what_has_none() -> None:
-    findings = [finding("SPC103", severity="critical"), finding("SPC102", cost_tok_per_s=9.0)]
-    assert order(*findings, finding("SPC104", cost_ms=0.01)) == ["SPC104", "SPC102", "SPC103"]
+    findings = [finding("SPC101"), finding("SPC102", cost_tok_per_s=9.0)]
+    assert order(*findings, finding("SPC104", cost_ms=0.01)) == ["SPC104", "SPC102", "SPC101"]
 
 
 def test_what_loses_nothing_stands_with_what_has_no_known_loss() -> None:

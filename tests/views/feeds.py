@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from specscope import events as ev
-from specscope.findings.diagnosis import Diagnosis
+from specscope.findings.diagnosis import Diagnosis, ranked
 from specscope.findings.rule import Finding
 from specscope.session.fold import Fold
 
@@ -65,7 +65,8 @@ class StillFeed:
         return self.fold.view(self.now)
 
     def diagnosis(self) -> Diagnosis:
-        return Diagnosis(self.found, self.outcomes)
+        """In the order of the engine's."""
+        return Diagnosis(ranked(self.found, self.session()), self.outcomes)
 
     def reset(self) -> None:
         self.resets += 1

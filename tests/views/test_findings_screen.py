@@ -205,10 +205,10 @@ async def test_the_chosen_row_stays_chosen_while_others_come_and_go() -> None:
 
 
 async def test_a_long_list_moves_with_the_chosen_row() -> None:
-    many = [replace(SORTED, subject=f"t0 slot {i}", since=None) for i in range(30)]
+    many = [replace(SORTED, subject=f"t0 slot {i:02}", since=None) for i in range(30)]
     async with running(feed(many), size=(80, 24)) as pilot:
         await sixth(pilot)
-        assert "slot 0" in listed(pilot)[0]
+        assert "slot 00" in listed(pilot)[0]
         assert " rows 1-7 of 37; 8 rules look" in text(pilot)
         await pilot.press(*["j"] * 20)
         await painted(pilot)

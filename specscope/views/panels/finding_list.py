@@ -31,7 +31,7 @@ FRAME_ROWS: Final = 2
 
 
 class FindingList(Panel):
-    """The findings of the shown server, the costliest first, and the rules without one."""
+    """The findings of the shown server, the worst first, and the rules without one."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -6,14 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from rich.cells import cell_len
 
-from specscope.findings.rule import SEVERITIES
 from specscope.views.finding_words import SYMBOLS, counts, part_words
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from textual.strip import Strip
 
     from specscope.findings.rule import Finding
@@ -39,7 +36,7 @@ class Findings(Panel):
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """A title with the counts, and as many findings as fit whole; the worst is shown in any case."""
-        findings = worst_first(frame.findings)
+        findings = frame.findings
         rows: list[Line | Strip] = []
         fitting = 0
         for finding in findings:
@@ -58,11 +55,6 @@ class Findings(Panel):
 def shown_id(frame: Frame) -> str | None:
     """The id of the server on the screen."""
     return frame.target.id if frame.target is not None else None
-
-
-def worst_first(findings: Sequence[Finding]) -> list[Finding]:
-    """The order in which findings are shown where there is room for few: the severest, then the costliest."""
-    return sorted(findings, key=lambda f: -SEVERITIES.index(f.severity))
 
 
 def rows_of(finding: Finding, shown: str | None, width: int) -> int:

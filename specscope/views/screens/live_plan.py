@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from textual.geometry import Region
 
 from specscope.views.panels.anatomy import rows_wanted as anatomy_rows
-from specscope.views.panels.findings import rows_of, shown_id, worst_first
+from specscope.views.panels.findings import rows_of, shown_id
 from specscope.views.panels.gpu import rows_wanted as gpu_rows
 from specscope.views.panels.prefill import rows_wanted as prefill_rows
 from specscope.views.panels.regimes import LEAST_ROWS as REGIMES_LEAST
@@ -130,7 +130,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
         bands |= _charts(width, height, frame)
     bands |= _kinds(width, height, frame)
     if frame.findings:
-        rows = [rows_of(finding, shown_id(frame), width) for finding in worst_first(frame.findings)]
+        rows = [rows_of(finding, shown_id(frame), width) for finding in frame.findings]
         bands["findings"] = Band(("findings",), min(FINDINGS_LEAST, 1 + rows[0]), 1 + sum(rows))
     return bands
 
