@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
 from specscope.session.derive_turns import with_turns
+from specscope.session.endpoint_off import with_advice
 from specscope.session.state import PollView, Target, Totals
 from specscope.session.tally import PositionRate
 
@@ -52,7 +53,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         stacks=fold.stacks,
         slots=epoch.slots.views(),
         requests=requests,
-        sources=tuple(fold.sources.values()),
+        sources=with_advice(fold.sources.values(), fold.props, fold.process, fold.flags),
         config=config,
         props=fold.props,
         process=fold.process,

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.endpoint_off import endpoint_off, switch_on
 from specscope.findings.rule import Rule
+from specscope.session.endpoint_off import endpoint_off, switch_on
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 
 def look(case: Case) -> Seen:
     """Judge one server."""
-    evidence = endpoint_off(case.target, "slots")
+    target = case.target
+    evidence = endpoint_off("slots", target.props, target.sources)
     if not evidence:
         return ()
-    cycles = "seen by the log or a trace" if case.target.tier in ("cycles", "trace") else "not seen"
+    cycles = "seen by the log or a trace" if target.tier in ("cycles", "trace") else "not seen"
     return (
         RULE.found(
             case,
             "/slots is off: KV fill and the requests' sampling cannot be seen",
             (*evidence, ("cycles", cycles)),
-            switch_on(case.target, "slots"),
+            switch_on("slots", target.process, target.flags),
             settled=True,
         ),
     )
