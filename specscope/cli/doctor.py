@@ -12,6 +12,7 @@ from specscope.cli.exits import OK, UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.targets import live
 from specscope.cli.watching import gpus_wanted, watching
 from specscope.events import MACHINE, GpuFound, GpuLost, SourceAttached, SourceLost
+from specscope.session.tiers import TIER_NAMES, tier_of
 from specscope.sources.discovery import discover
 
 if TYPE_CHECKING:
@@ -108,9 +109,9 @@ def _report(view: Target) -> None:
     _build(view)
     for source in view.sources:
         level = "OK" if source.state == "attached" else "WARN"
-        tier = f" [{source.tier}]" if source.tier != "none" else ""
+        tier = f" [{TIER_NAMES[source.tier]}]" if source.tier != "none" else ""
         _line(level, f"{source.name}{tier}: {source.detail}" + (f" -> {source.hint}" if source.hint else ""))
-    _line("INFO", f"cycles are seen at tier: {view.tier}")
+    _line("INFO", f"the best evidence here: {tier_of(view)} (of trace, cycles, polled, totals)")
     if view.tier not in ("cycles", "trace"):
         _line("INFO", "to see every cycle exactly: start the server with LLAMA_TRACE=1 in its environment,")
         _line("INFO", "or trace it, which also shows where its time goes: as root, with bpftrace installed")

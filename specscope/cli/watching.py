@@ -17,6 +17,7 @@ import psutil
 from specscope.cli.exits import UNREACHABLE, CommandError, KeyWantedError
 from specscope.cli.pump import Pump
 from specscope.events import MACHINE, Marked, WatchEnded
+from specscope.session.tiers import tier_of
 from specscope.sources.address import read_address
 from specscope.sources.merge import ServerWatch
 from specscope.sources.nvml.source import NvmlSource
@@ -211,7 +212,7 @@ def _need_access(views: tuple[Target, ...], targets: list[LiveTarget], settings:
 def _watching(view: Target) -> str:
     """``watching URL (tier)``; what stands in the way follows in words."""
     if view.server == "ready":
-        return f"watching {view.url} ({view.tier})"
+        return f"watching {view.url} ({tier_of(view)})"
     hints = [s.hint for s in view.sources if s.name == "http" and s.hint]
     return f"watching {view.url} ({view.server})" + "".join(f": {w}" for w in (view.server_detail, *hints) if w)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from specscope import __version__
 from specscope.reports.text import UNKNOWN, printable
+from specscope.session.tiers import evidence_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -58,7 +59,7 @@ def findings_markdown(session: Session, diagnosis: Diagnosis) -> str:
 
 def _server(target: Target) -> Iterable[str]:
     build = target.props.build if target.props else None
-    yield f"- server: {target.kind} {build or 'build unknown'}, {target.server}, evidence {target.evidence}"
+    yield f"- server: {target.kind} {build or 'build unknown'}, {target.server}, evidence {evidence_words(target)}"
     files = {role: model.path.rsplit("/", 1)[-1] for role, model in target.models.items()}
     if files:
         yield "- model: " + ", ".join(f"{role} {_code(name)}" for role, name in files.items())

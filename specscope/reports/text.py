@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING, Final
 from specscope.reports.config_text import config_lines
 from specscope.reports.gpu_text import gpu_lines
 from specscope.session.economics.words import evidence_of, factor, kinds, of_slots, told_of
+from specscope.session.tiers import evidence_words
+from specscope.session.turn_parts import seen_parts
 
 if TYPE_CHECKING:
     from specscope.session.economics.method_state import MethodRow
     from specscope.session.economics.state import Regime
-    from specscope.session.state import Evidence, Session, Target
+    from specscope.session.state import Evidence, Rates, Session, Target
     from specscope.session.turn_state import CopyRow
 
 MARKS: Final[dict[Evidence, str]] = {
@@ -40,15 +42,11 @@ def printable(text: str) -> str:
 
 
 def _target(target: Target) -> list[str]:
-    totals, rates, config = target.totals, target.rates, target.config
+    totals, config = target.totals, target.config
     mark = MARKS[totals.evidence]
     types = UNKNOWN if config.types is None else ", ".join(config.types) or "none"
-    lines = [f"{target.url or target.id}  {target.server}  speculation: {types}  evidence: {target.evidence}"]
-    span = _number(rates.span_s or None, 0)
-    lines.append(
-        f"  last {span} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
-        f"median {_number(rates.cycle_ms, 1)} ms/cycle"
-    )
+    lines = [f"{target.url or target.id}  {target.server}  speculation: {types}  evidence: {evidence_words(target)}"]
+    lines.append(f"  {_rolling(target.rates)}")
     if totals.cycles is not None:
         lines.append(
             f"  {totals.cycles:,} cycles{mark}, drafted {_count(totals.drafted)}{mark}, "
@@ -65,10 +63,21 @@ def _target(target: Target) -> list[str]:
     counted = [r.generated for r in finished if r.generated is not None]
     tokens = _count(sum(counted) if counted or not finished else None)
     which = "them" if len(counted) in (0, len(finished)) else f"{len(counted)} of them"
-    lines.append(f"  {len(finished)} requests ended, {tokens} tokens in {which}")
+    ended = "1 request" if len(finished) == 1 else f"{len(finished)} requests"
+    lines.append(f"  {ended} ended, {tokens} tokens in {'it' if len(finished) == 1 else which}")
     if target.restarts:
-        lines.append(f"  the server restarted {len(target.restarts)} times; the figures are of its last run")
+        times = "once" if len(target.restarts) == 1 else f"{len(target.restarts)} times"
+        lines.append(f"  the server restarted {times}; the figures are of its last run")
     return lines
+
+
+def _rolling(rates: Rates) -> str:
+    if not rates.span_s:
+        return "no decoding was seen"
+    return (
+        f"last {rates.span_s:,.0f} s of decoding: {_number(rates.tok_s, 1)} tok/s, tau {_number(rates.tau)}, "
+        f"median {_number(rates.cycle_ms, 1)} ms/cycle"
+    )
 
 
 def _methods(target: Target) -> list[str]:
@@ -133,15 +142,7 @@ def _turns(target: Target) -> list[str]:
     lines: list[str] = []
     if anatomy is not None:
         parts, mark = anatomy.parts, MARKS[anatomy.evidence]
-        told = {
-            "draft": parts.draft_ms,
-            "submit": parts.submit_ms,
-            "verify": parts.wait_ms,
-            "features": parts.features_ms,
-            "sampling": parts.sampling_ms,
-            "other": parts.other_ms,
-        }
-        known = ", ".join(f"{name} {ms:.1f}" for name, ms in told.items() if ms is not None)
+        known = ", ".join(f"{name} {ms:.1f}" for name, ms in seen_parts(anatomy))
         lines.append(f"  a turn of {parts.whole_ms:.1f} ms{mark}: {known} ({anatomy.basis})")
     if target.copies:
         copied = sum(r.bytes_each * r.per_turn for r in target.copies)
@@ -187,7 +188,7 @@ def referee_sentence(target: Target) -> str:
     if referee.requests_checked:
         agreed = referee.requests_checked - referee.requests_parted
         return f"{agreed} of {referee.requests_checked} requests equal the totals in the log"
-    return referee.waiting
+    return f"not compared with the server's own counters: {referee.waiting}" if referee.waiting else ""
 
 
 def _number(value: float | None, digits: int = 2) -> str:

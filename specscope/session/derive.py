@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from specscope.events import TIERS
 from specscope.session.derive_turns import with_turns
-from specscope.session.endpoint_off import with_advice
+from specscope.session.endpoint_off import endpoint_off, with_advice
 from specscope.session.state import PollView, Target, Totals
 from specscope.session.tally import PositionRate
 
@@ -47,7 +47,7 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         evidence=totals.evidence,
         rates=rates,
         totals=totals,
-        referee=epoch.referee.view(),
+        referee=epoch.referee.view(metrics_off=bool(endpoint_off("metrics", fold.props, fold.sources.values()))),
         poll=_poll(fold),
         cycles=tuple(book.cycles),
         stacks=fold.stacks,

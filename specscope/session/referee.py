@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.session.referee_state import Referee, RefereeCount, SinceStart
+from specscope.session.referee_state import METRICS_OFF, NO_COUNTERS, Referee, RefereeCount, SinceStart
 
 if TYPE_CHECKING:
     from specscope.events import CountersRead, RequestLogged
@@ -162,19 +162,19 @@ class RefereeBook:
         excess = self.count.captured_accepted - self.count.accepted
         return excess > max(EXCESS, EXCESS_SHARE * self.count.accepted)
 
-    def view(self) -> Referee:
-        """The frozen view."""
+    def view(self, *, metrics_off: bool = False) -> Referee:
+        """The frozen view; with /metrics off there is no count to wait for."""
         e = self.latest
         told = None if e is None else SinceStart(e.generated, e.drafts, e.drafted, e.accepted)
-        return Referee(self.count, self.checked, self.parted, self.missed, self._waiting(), told)
+        return Referee(self.count, self.checked, self.parted, self.missed, self._waiting(metrics_off=metrics_off), told)
 
-    def _waiting(self) -> str:
+    def _waiting(self, *, metrics_off: bool) -> str:
         if self.count is not None:
             return ""
         if self.base is None:
-            return "waiting for all slots to be idle once"
+            return METRICS_OFF if metrics_off else "waiting for all slots to be idle once"
         if self.base.drafts is None:
-            return "this server has no draft counters"
+            return NO_COUNTERS
         return "the counters are read when the slots are idle"
 
 

@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
+
+NO_COUNTERS: Final = "this server has no draft counters"
+METRICS_OFF: Final = "/metrics is off"
+LASTING: Final = (NO_COUNTERS, METRICS_OFF)
+"""The reasons for having no count that time does not end."""
 
 
 @dataclass(frozen=True, eq=False, slots=True)

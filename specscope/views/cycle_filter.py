@@ -6,12 +6,14 @@ import operator
 import re
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.tiers import SEEN_BY_NAMES
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from specscope.session.state import Cycle
 
-HINT: Final = "slot=0 task=7 w>=8 a<3 ms>80 by=log replay (all must hold)"
+HINT: Final = "slot=0 task=7 w>=8 a<3 ms>80 by=cycles replay (all must hold)"
 
 _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "=": operator.eq,
@@ -30,7 +32,8 @@ _NUMBERS: Final[dict[str, Callable[[Cycle], float | None]]] = {
     "pos": lambda c: c.position,
 }
 _WORD: Final = re.compile(r"(slot|task|w|a|ms|pos)(!=|<=|>=|=|<|>)(\d+(?:\.\d+)?)$")
-_BY: Final = re.compile(r"by=(polled|stream|log|trace)$")
+_BY: Final = re.compile(r"by=(trace|cycles|polled|log|stream)$")
+"""The evidence, by its name, or by that of the source as recordings have it."""
 
 
 class FilterError(ValueError):
@@ -54,7 +57,7 @@ def _condition(word: str) -> Callable[[Cycle], bool]:
         return lambda cycle: cycle.replayed
     by = _BY.match(word)
     if by:
-        return lambda cycle: cycle.seen_by == by[1]
+        return lambda cycle: by[1] in (SEEN_BY_NAMES[cycle.seen_by], cycle.seen_by)
     found = _WORD.match(word)
     if found is None:
         raise FilterError(f"cannot filter by {word!r}: {HINT}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.referee_state import LASTING, METRICS_OFF
 from specscope.views.figures import decimal, percent, whole
 
 if TYPE_CHECKING:
@@ -31,15 +32,13 @@ def _exact(target: Target) -> str:
     count, checks = target.referee.count, _checks(target.referee)
     if count is None:
         waiting = target.referee.waiting
-        return f"{checks}; {waiting if _NO_COUNTERS in waiting else _WHEN_IDLE}"
+        return f"{checks}; {waiting if waiting in LASTING else _WHEN_IDLE}"
     parts = [f"cycles {whole(count.captured_cycles)} = server {whole(count.cycles)}{_later(target, count)}"]
     parts.append(f"accepted {whole(count.captured_accepted)} = {whole(count.accepted)}")
     return ", ".join([*parts, checks] if checks else parts)
 
 
 _WHEN_IDLE: Final = "counters are compared when the slots are idle"
-_NO_COUNTERS: Final = "no draft counters"
-"""The one reason for having no count that time does not end."""
 
 
 def _later(target: Target, count: RefereeCount) -> str:
@@ -124,7 +123,7 @@ def _polled(target: Target) -> str:
 def _nothing(target: Target) -> str:
     if target.totals.evidence == "counted":
         return "single cycles are not seen; these are the server's counts of ended requests" + _lift(target)
-    if target.referee.waiting:
+    if target.referee.waiting and target.referee.waiting != METRICS_OFF:
         return f"no cycle seen yet: {target.referee.waiting}" + _lift(target)
     return "no cycle seen yet" + _lift(target)
 

@@ -1,41 +1,21 @@
-"""The parts of a turn of the server's loop: their names, letters and figures, in the order in which they happen."""
+"""The parts of a turn of the server's loop on the screen: their letters and figures."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from specscope.session.turn_parts import OTHER, durations, is_by_cpu, is_plain, names_of, unseen
 from specscope.views.figures import MARKS, decimal
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from specscope.session.turn_state import Anatomy, Parts
-
-PARTS: Final = 6
-VERIFY, SAMPLING, OTHER = 2, 4, 5
-"""Places of some parts."""
+    from specscope.session.turn_state import Anatomy
 
 LETTERS: Final = "DSVFHO"
 """What stands for a part where colour is not enough: draft, submit, verify, features, host sampling, other."""
 STEP_LETTERS: Final = "DSCFHO"
 """The same for plain steps, in which nothing is verified: the device computes."""
-
-_NAMES: Final = (
-    ("draft", "draft"),
-    ("submit", "submit"),
-    ("verify on device", "verify"),
-    ("features", "features"),
-    ("host sampling", "sampling"),
-    ("other", "other"),
-)
-_REST: Final = ("the rest", "rest")
-"""The last part where others are within it."""
-_VERIFY_NAMES: Final = {
-    (False, True): ("verify (computed by the CPU)", "verify (CPU)"),
-    (True, False): ("compute on device", "compute"),
-    (True, True): ("compute (by the CPU)", "compute"),
-}
-"""The names of the third part by (plain steps, computed by the CPU)."""
 
 _TWO_DIGITS: Final = 10.0
 """Turns shorter than so many milliseconds are written with hundredths."""
@@ -68,40 +48,10 @@ class Part(NamedTuple):
         return "<1 %" if 0 < self.share < 0.005 else f"{100 * self.share:.0f} %"  # noqa: PLR2004  rounds down to none
 
 
-def is_by_cpu(anatomy: Anatomy) -> bool:
-    """Whether the CPU computes within the submit, so that there is no device to wait for."""
-    return anatomy.asynchronous is False
-
-
 def letters_of(anatomy: Anatomy) -> str:
     """The letters of the parts."""
-    letters = STEP_LETTERS if _is_plain(anatomy) else LETTERS
-    return letters[:OTHER] + "R" if _unseen(anatomy) else letters
-
-
-def _is_plain(anatomy: Anatomy) -> bool:
-    return anatomy.turns > 0 and not anatomy.cycles
-
-
-def names_of(anatomy: Anatomy) -> list[tuple[str, str]]:
-    """The names of the parts, long and short."""
-    names = list(_NAMES)
-    names[VERIFY] = _VERIFY_NAMES.get((_is_plain(anatomy), is_by_cpu(anatomy)), names[VERIFY])
-    if _unseen(anatomy):
-        names[OTHER] = _REST
-    return names
-
-
-def durations(parts: Parts, *, by_cpu: bool = False) -> tuple[float, ...]:
-    """The durations in order; what was not seen apart is none here, and lies within ``other``.
-
-    What the CPU computes within the submit is verifying.
-    """
-    submit, wait = parts.submit_ms or 0.0, parts.wait_ms or 0.0
-    if by_cpu:
-        submit, wait = 0.0, submit + wait
-    found = (parts.draft_ms or 0.0, submit, wait, parts.features_ms or 0.0, parts.sampling_ms or 0.0, parts.other_ms)
-    return found if min(found) >= 0 else tuple([max(0.0, ms) for ms in found])
+    letters = STEP_LETTERS if is_plain(anatomy) else LETTERS
+    return letters[:OTHER] + "R" if unseen(anatomy) else letters
 
 
 def parts_of(anatomy: Anatomy) -> tuple[Part, ...]:
@@ -152,18 +102,5 @@ def drafting_phrase(anatomy: Anatomy) -> str:
 def unprobed(anatomy: Anatomy) -> str:
     """Which parts were not seen apart, in words; empty when all were."""
     names = names_of(anatomy)
-    hidden = ", ".join(names[place][0] for place in _unseen(anatomy))
+    hidden = ", ".join(names[place][0] for place in unseen(anatomy))
     return f"the rest holds what was not seen apart: {hidden}" if hidden else ""
-
-
-def _unseen(anatomy: Anatomy) -> list[int]:
-    """The places of parts that were not seen apart."""
-    parts, by_cpu = anatomy.parts, is_by_cpu(anatomy)
-    seen = (
-        parts.draft_ms,
-        0.0 if by_cpu else parts.submit_ms,
-        parts.submit_ms if by_cpu else parts.wait_ms,
-        parts.features_ms,
-        parts.sampling_ms,
-    )
-    return [place for place, ms in enumerate(seen) if ms is None]

@@ -193,5 +193,5 @@ def test_doctor(server: FakeServer, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", server.url]) == 0
     out, err = capsys.readouterr()
     assert f"OK    {server.url}: ready" in out
-    assert "cycles are seen at tier: polled" in out
+    assert "the best evidence here: polled (of trace, cycles, polled, totals)" in out
     assert err == f"watching {server.url} (polled)\n"

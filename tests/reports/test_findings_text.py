@@ -93,7 +93,7 @@ def test_findings_in_markdown_can_be_pasted_into_an_issue() -> None:
     assert findings_markdown(view, diagnosed(view)).splitlines() == [
         "### specscope check",
         "",
-        "- server: llama-server b11434, ready, evidence unknown",
+        "- server: llama-server b11434, ready, evidence cycles, nothing seen yet",
         f"- specscope {__version__}",
         "",
         f"**SPC103 synthetic_acceptance** (critical): {SYNTHETIC}",

@@ -35,20 +35,20 @@ def sentence(*facts: object) -> str:
 def test_the_figures_of_a_watch_with_how_they_are_known() -> None:
     text = words(*TRACED, b.process("--spec-type draft-dflash"), COUNTS[0], *LOAD.work[0].log(), COUNTS[1])
     assert text.splitlines() == [
-        "http://127.0.0.1:8080  ready  speculation: draft-dflash  evidence: exact",
+        "http://127.0.0.1:8080  ready  speculation: draft-dflash  evidence: cycles, exact",
         "  last 10 s of decoding: 300.0 tok/s, tau 6.00, median 20.0 ms/cycle",
         "  1,500 cycles=, drafted 22,500=, accepted 7,500=, acceptance 33.3%, tau 6.00, tau_draft 6.00",
         "  cycles 1,500 = server 1,500",
         f"  speedup not known (no plain decode seen: specscope recipe plain); {BEST_UNKNOWN}",
-        "  1 requests ended, 9,001 tokens in them",
+        "  1 request ended, 9,001 tokens in it",
     ]
 
 
 def test_what_was_not_seen_is_a_dash_and_not_nought() -> None:
     text = words(b.found())
     assert text.splitlines() == [
-        "http://127.0.0.1:8080  unknown  speculation: —  evidence: unknown",
-        "  last — s of decoding: — tok/s, tau —, median — ms/cycle",
+        "http://127.0.0.1:8080  unknown  speculation: —  evidence: none, nothing seen yet",
+        "  no decoding was seen",
         "  0 requests ended, 0 tokens in them",
     ]
 
@@ -56,7 +56,7 @@ def test_what_was_not_seen_is_a_dash_and_not_nought() -> None:
 def test_tokens_of_requests_that_nobody_counted_are_a_dash() -> None:
     uncounted = [b.launched(1.0, task=1), b.released(1.5, task=1)]
     counted = [b.launched(2.0, task=2), b.logged(2.5, task=2, generated=12)]
-    assert "  1 requests ended, — tokens in them" in words(*TRACED, *uncounted)
+    assert "  1 request ended, — tokens in it" in words(*TRACED, *uncounted)
     assert "  2 requests ended, 12 tokens in 1 of them" in words(*TRACED, *uncounted, *counted)
 
 
@@ -105,7 +105,7 @@ def test_a_traced_turn_its_copies_and_who_waits() -> None:
     text = words(*TRACED, *server, *turns, copies, b.stalls(3.0, 0.61, 0.3))
     assert [line.strip() for line in text.splitlines()[2:-1]] == [
         "collecting: no cycle was seen yet",
-        "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, other 2.0 (probes on the server's own functions)",
+        "a turn of 13.0 ms=: draft 3.4, verify 4.7, sampling 2.9, rest 2.0 (probes on the server's own functions)",
         "copies to the host: 3.15 MB a turn, most of it 1 x 3,145,728 bytes (logits of 16 rows)",
         "copied besides, in no turn: 40.37 MB, most of it 64 x 630,784 bytes",
         "chosen on: draft device, target host=",
@@ -113,11 +113,18 @@ def test_a_traced_turn_its_copies_and_who_waits() -> None:
     ]
 
 
+def test_what_the_cpu_computes_within_the_submit_is_verifying_as_on_the_screen() -> None:
+    parts = {"draft_us": 3_400, "submit_us": 7_000, "wait_us": 300, "features_us": 0, "sampling_us": 200}
+    turns = [b.tracing(asynchronous=False), *(b.turn(1 + i / 75, 13_000, **parts) for i in range(9))]
+    text = words(*TRACED, *turns)
+    assert "a turn of 13.0 ms=: draft 3.4, verify (CPU) 7.3, features 0.0, sampling 0.2, other 2.1 (" in text
+
+
 def test_what_is_estimated_of_a_turn_is_marked_so() -> None:
     cycles = [b.cycle(1 + 0.013 * i, 15, 6) for i in range(100)]
     flag = b.process("--spec-type draft-dflash --no-spec-draft-backend-sampling")
     text = words(*TRACED, flag, *cycles, b.statistics(1.0, 100, 340.0), b.statistics(2.0, 300, 1020.0))
-    assert "a turn of 13.0 ms~: draft 3.4, other 9.6 (turn of 13.0 ms from the time between steps; " in text
+    assert "a turn of 13.0 ms~: draft 3.4, rest 9.6 (turn of 13.0 ms from the time between steps; " in text
     assert "chosen on: draft host, target unknown~" in text
     assert "copies" not in text
 
@@ -136,7 +143,7 @@ def test_several_methods_have_two_lines_each_and_one_has_none() -> None:
 
 def test_restarts_are_mentioned() -> None:
     text = words(b.found(), b.started("1"), b.started("2", at=9.0))
-    assert "the server restarted 1 times; the figures are of its last run" in text
+    assert "the server restarted once; the figures are of its last run" in text
     assert "restarted" not in words(b.found())
 
 
@@ -177,7 +184,9 @@ def test_without_counters_the_logs_own_totals_speak() -> None:
 
 
 def test_before_any_comparison_it_says_what_it_waits_for() -> None:
-    assert sentence(*TRACED) == "waiting for all slots to be idle once"
+    before = "not compared with the server's own counters: "
+    assert sentence(*TRACED) == before + "waiting for all slots to be idle once"
+    assert sentence(*TRACED, b.props(endpoint_metrics=False)) == before + "/metrics is off"
 
 
 # --- devices and memory ----------------------------------------------------------------------------------------------

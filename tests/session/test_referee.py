@@ -178,6 +178,11 @@ def test_a_server_without_draft_counters_confirms_nothing_and_refutes_nothing() 
     assert target.referee.waiting == "this server has no draft counters"
 
 
+def test_with_metrics_off_there_is_no_count_to_wait_for() -> None:
+    assert b.seen(b.found(), b.props(endpoint_metrics=False)).referee.waiting == "/metrics is off"
+    assert b.seen(b.found(), b.props(endpoint_metrics=True)).referee.waiting.startswith("waiting for all slots")
+
+
 def test_draft_counters_that_appear_with_the_first_draft_begin_the_comparison() -> None:
     absent, first = b.counters(0.0, None, None, None), b.counters(5.0, 6, 78, 26)
     more = Work(0, 3, 6.0, ((15, 4),))

@@ -50,6 +50,33 @@ async def test_plus_and_minus_change_the_pace_within_its_limits() -> None:
         assert "1 Hz" in text(pilot)
 
 
+@pytest.mark.parametrize(
+    ("size", "cost", "said"),
+    [
+        ((80, 24), 0.84, " cost 0.8 %  3 Hz"),
+        ((80, 24), 12.4, " cost 12 %  3 Hz"),
+        ((120, 40), 0.84, "own cost 0.8 %  3 Hz"),
+        ((200, 60), 0.84, "own cost 0.8 % cpu, 3.2 req/s  3 Hz"),
+    ],
+)
+async def test_every_screen_tells_at_its_foot_what_watching_costs(
+    size: tuple[int, int], cost: float, said: str
+) -> None:
+    feed = StillFeed([*facts.exact(), ev.OwnCostSampled(at=facts.T0 + 1, cpu_pct=cost, requests_per_s=3.2)])
+    async with running(feed, size=size) as pilot:
+        for key in "123456":
+            await pilot.press(key)
+            await painted(pilot)
+            assert rows(pilot)[-1].rstrip().endswith(said)
+            assert "? help" in rows(pilot)[-1]
+
+
+async def test_where_the_foot_is_narrow_the_keys_come_before_what_watching_costs() -> None:
+    async with running(StillFeed(facts.exact()), size=(72, 24)) as pilot:
+        assert "cost" not in rows(pilot)[-1]
+        assert "? help" in rows(pilot)[-1]
+
+
 async def test_plus_and_minus_change_the_speed_of_a_replay() -> None:
     feed = StillReplay(facts.exact())
     async with running(feed) as pilot:
@@ -205,7 +232,7 @@ async def test_keys_in_the_bottom_row_exist() -> None:
             assert others in rows(pilot)[-1]
         await pilot.resize_terminal(80, 24)
         await painted(pilot)
-        assert "5 config  6 findings  ? help" in rows(pilot)[-1]
+        assert "5 config 6 findings ? help" in rows(pilot)[-1]
 
 
 async def test_end_of_the_watch_is_told() -> None:

@@ -113,7 +113,7 @@ async def test_polled_cycles_have_no_width() -> None:
 
 async def test_small_screens_say_how_the_figures_are_known_and_what_the_bars_mean() -> None:
     async with running(StillFeed(facts.exact(), [HIDDEN_MIN_P]), size=(80, 24)) as pilot:
-        assert "dflash n_max 15 of block 16 │ evidence: exact" in rows(pilot)[0]
+        assert "dflash n_max 15 of block 16 │ evidence: cycles" in rows(pilot)[0]
         assert rows(pilot)[5].rstrip() == " exact: cycles 240 = server 240, 70 since then not yet compared"
     async with running(StillFeed(facts.polled()), size=(80, 24), ascii=True) as pilot:
         assert ". width not seen" in text(pilot)

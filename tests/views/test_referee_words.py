@@ -23,6 +23,12 @@ def test_exact_by_the_log_before_any_counter() -> None:
     )
     never = Referee(None, 3, 0, 0, "this server has no draft counters")
     assert said(Target("t0", cycle_evidence="exact", referee=never)) == checked + "this server has no draft counters"
+    off = Referee(None, 3, 0, 0, "/metrics is off")
+    assert said(Target("t0", cycle_evidence="exact", referee=off)) == checked + "/metrics is off"
+    assert said(Target("t0", cycle_evidence="unconfirmed", referee=off)).startswith(
+        "not yet confirmed: /metrics is off"
+    )
+    assert said(Target("t0", referee=off)) == "no cycle seen yet"
 
 
 def test_exact_by_the_count_tells_what_it_does_not_cover() -> None:

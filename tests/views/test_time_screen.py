@@ -32,7 +32,7 @@ async def test_live_shows_a_bar_where_there_is_room() -> None:
         assert "draft selection: device=   target sampling: host=" in shown
         assert "to host 4.46 MB a turn, most: target logits of 16 rows" in shown
         assert "CPU waits 46 %, GPU idle 41 % (sampled 0.5 s in 10 s)" in shown
-        assert "evidence: TRACE" in rows(pilot)[0]
+        assert "evidence: trace, exact" in rows(pilot)[0]
         assert "● trace     trace        auto, process 4242, dear probes 0.5 s in 10 s" in shown
 
 
@@ -46,7 +46,7 @@ async def test_on_a_small_screen_live_has_one_row_of_it() -> None:
 async def test_the_smallest_parts_are_added_up_where_a_row_is_too_narrow() -> None:
     async with running(traced.traced(), size=(60, 24)) as pilot:
         (row,) = [row for row in rows(pilot) if "a turn" in row]
-        assert row.strip() == "13.0 ms= a turn: draft 3.4, verify 4.7, others 4.9"
+        assert row.strip() == "13.0 ms= a turn: draft 3.4, verify 4.7, all else 4.9"
         assert "…" not in row
 
 
@@ -58,10 +58,9 @@ async def test_live_leaves_the_anatomy_out_where_nothing_is_known() -> None:
 
 async def test_parted_counts_are_told_before_the_trace() -> None:
     async with running(traced.traced(cycle_evidence="parted")) as pilot:
-        assert "evidence: parted" in rows(pilot)[0]
-        assert "TRACE" not in rows(pilot)[0]
+        assert "evidence: trace, PARTED" in rows(pilot)[0]
     async with running(traced.traced(evidence="unconfirmed")) as pilot:
-        assert "evidence: TRACE, unconfirmed" in rows(pilot)[0]
+        assert "evidence: trace, not yet compared" in rows(pilot)[0]
 
 
 async def test_old_figures_say_how_old_they_are() -> None:

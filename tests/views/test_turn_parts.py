@@ -10,6 +10,7 @@ import traced
 from hypothesis import given
 from hypothesis import strategies as st
 
+from specscope.session.turn_parts import PARTS
 from specscope.session.turn_state import Parts
 from specscope.views import figures, turn_parts
 from specscope.views.ink import ink_from
@@ -121,6 +122,6 @@ def test_sizes_are_written_in_three_figures() -> None:
 
 def test_every_part_has_a_letter_and_a_colour_of_its_own() -> None:
     ink = ink_from(DARK, colour=True, ascii_only=False)
-    assert len(set(LETTERS)) == len(ink.parts) == turn_parts.PARTS
-    assert len({style.color for style in ink.parts}) == turn_parts.PARTS
+    assert len(set(LETTERS)) == len(ink.parts) == PARTS
+    assert len({style.color for style in ink.parts}) == PARTS
     assert Part(0, "D", "draft", "draft", 1.0, 0.001, "1").percent == "<1 %"

@@ -89,11 +89,11 @@ def test_runs_join_neighbours() -> None:
 def test_filters() -> None:
     cycle = Cycle(9, 1.0, 1, 7, 15, 2, 80.5, "log")
     unseen = Cycle(9, 1.0, 1, 7, None, 2, None, "polled")
-    for words in ("slot=1", "task=7 w>=15", "a<3 ms>80", "by=log", "W=15"):
+    for words in ("slot=1", "task=7 w>=15", "a<3 ms>80", "by=log", "by=cycles", "W=15"):
         holds = parse_filter(words)
         assert holds is not None
         assert holds(cycle), words
-    for words in ("w>=0", "ms>0", "by=log", "replay", "slot!=1"):
+    for words in ("w>=0", "ms>0", "by=log", "by=cycles", "replay", "slot!=1"):
         holds = parse_filter(words)
         assert holds is not None
         assert not holds(unseen), words

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from specscope.session.turn_parts import OTHER
 from specscope.views.figures import decimal
 from specscope.views.trace_keys import traced_key
 from specscope.views.trace_words import age_words, basis_words, copies_phrase, path_phrases, stalls_phrase
@@ -93,11 +94,11 @@ def _remarks(target: Target, anatomy: TurnAnatomy) -> list[str]:
 
 
 def _figures_alone(anatomy: TurnAnatomy, parts: Sequence[Part], age: str, ink: Ink, width: int) -> Line:
-    """One row: the whole and its parts; where not all fit, the smallest are added up."""
-    kept, rest = list(parts), 0.0
+    """One row: the whole and its parts; where not all fit, the smallest are added up, with what is called other."""
+    kept, rest, most = list(parts), 0.0, largest(parts)
     line = _figures(anatomy, kept, rest, age, ink)
     while line.cells > width and len(kept) > 1:
-        least = min(kept, key=lambda part: part.ms)
+        least = min(kept, key=lambda part: (part.place != OTHER or part is most, part.ms))
         kept.remove(least)
         rest += least.ms
         line = _figures(anatomy, kept, rest, age, ink)
@@ -111,5 +112,5 @@ def _figures(anatomy: TurnAnatomy, parts: Sequence[Part], rest: float, age: str,
         line.add(", " if number else "", ink.muted).add(f"{part.short} ", ink.muted)
         line.add(part.written, ink.strong if part is most else ink.text)
     if rest:
-        line.add(", others ", ink.muted).add(f"{decimal(rest, digits_of(anatomy))}", ink.text)
+        line.add(", all else ", ink.muted).add(f"{decimal(rest, digits_of(anatomy))}", ink.text)
     return line.add(f"  {age}" if age else "", ink.warn)

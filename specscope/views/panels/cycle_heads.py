@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.tiers import COUNT_NAMES
 from specscope.views.figures import percent, whole
 from specscope.views.widgets.cycle_rows import ACCEPTED, REJECTED, cycle_heading
 from specscope.views.widgets.panel import Panel
@@ -41,7 +42,7 @@ class CycleHeads(Panel):
         shown, kept, condition, following = self._shown
         target = frame.target
         total = target.totals.cycles if target is not None else None
-        known = f" ({target.totals.evidence})" if target is not None else ""
+        known = f" ({COUNT_NAMES[target.totals.evidence]})" if target is not None else ""
         line = ink.line().add(f" last {whole(kept)} of {whole(total)} cycles{known}", ink.text)
         if condition:
             line.add(f"  filter: {condition}  ", ink.warn).add(f"{whole(shown)} match, esc shows all", ink.text)

@@ -1,10 +1,11 @@
-"""The top row: which server this is, how it is, how it is watched, and what watching costs."""
+"""The top row: which server this is, how it is, and how it is watched."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.views.figures import clock, decimal, span
+from specscope.session.tiers import compared, evidence_words, tier_of
+from specscope.views.figures import clock, span
 from specscope.views.server_words import state_style, state_word
 from specscope.views.widgets.panel import Panel
 
@@ -21,11 +22,8 @@ RESTART_SHOWN_S: Final = 600.0
 """A restart is told this long with its age; the epoch's number stays."""
 BLOCK_RANK: Final = 4
 """The drafter's block: it stands behind the limit of the width, and gives way before it."""
-TIER_RANK: Final = 7
-"""The best that the sources can give: it stands behind the evidence, and gives way before it."""
-
-TRACE: Final = "trace"
-"""The tier that the evidence itself is named after."""
+COMPARED_RANK: Final = 7
+"""Whether the cycles equal the server's count: it stands behind the evidence, and gives way before it."""
 
 
 class Header(Panel):
@@ -67,18 +65,19 @@ class Header(Panel):
         part(3, _methods(target))
         part(BLOCK_RANK, _block(target))
         parts.append((3, _evidence(target, ink)))
-        part(TIER_RANK, "" if target.tier in ("none", TRACE) else f"({target.tier})", ink.muted)
+        word = compared(target)
+        part(COMPARED_RANK, "" if _is_parted(target) or not word else f", {word}", ink.text)
         part(8, (target.props.build or "") if target.props is not None else "", ink.muted)
-        part(9, _own_cost(frame), ink.muted)
         return parts
 
 
 def _joined(parts: list[tuple[int, Line]], ink: Ink) -> Line:
-    """The parts in one row; the second belongs to the first, block and tier to what stands before them."""
+    """The parts in one row; the second belongs to the first, the block to the limit before it."""
     line = ink.line().add(" ", ink.text)
     for number, (rank, part) in enumerate(parts):
-        close = number == 1 or rank in (BLOCK_RANK, TIER_RANK)
-        line.add("" if not number else " " if close else " │ ", ink.faint).append(part)
+        close = number == 1 or rank == BLOCK_RANK
+        between = "" if not number or rank == COMPARED_RANK else " " if close else " │ "
+        line.add(between, ink.faint).append(part)
     return line
 
 
@@ -123,17 +122,15 @@ def _block(target: Target) -> str:
 
 
 def _evidence(target: Target, ink: Ink) -> Line:
-    """How the figures are known. Cycles that parted are told before anything that is right.
-
-    Of a trace TRACE alone says that its cycles equal the server's count, as ``exact`` does of lines.
-    """
-    evidence = "parted" if target.cycle_evidence == "parted" else target.evidence
-    word = "none yet" if evidence == "unknown" else evidence
+    """How the figures are known. That cycles parted from the server's count never gives way."""
     line = ink.line().add("evidence: ", ink.text)
-    if target.tier == TRACE and evidence != "parted":
-        line.add("TRACE", ink.good if evidence == "exact" else ink.text)
-        return line.add("" if evidence == "exact" else f", {word}", ink.text)
-    return line.add(word, ink.bad if evidence == "parted" else ink.text)
+    if _is_parted(target):
+        return line.add(evidence_words(target), ink.bad)
+    return line.add(tier_of(target), ink.good if target.evidence == "exact" else ink.text)
+
+
+def _is_parted(target: Target) -> bool:
+    return target.cycle_evidence == "parted"
 
 
 def _restart(target: Target, now: float) -> str:
@@ -143,10 +140,3 @@ def _restart(target: Target, now: float) -> str:
     if ago < RESTART_SHOWN_S:
         return f"restarted {span(ago)} ago, epoch {target.epoch}"
     return f"epoch {target.epoch}"
-
-
-def _own_cost(frame: Frame) -> str:
-    cost = frame.session.own_cost
-    if cost.cpu_pct is None:
-        return ""
-    return f"own cost {decimal(cost.cpu_pct)} % cpu, {decimal(cost.requests_per_s)} req/s"

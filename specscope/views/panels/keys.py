@@ -1,9 +1,10 @@
-"""The bottom row: the keys that work here, or what the last one did."""
+"""The bottom row: the keys that work here, or what the last one did; what watching costs, and how often it paints."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.views.figures import decimal
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -24,6 +25,10 @@ SCREENS: Final = (
     ("5", "config"),
     ("6", "findings"),
 )
+WHOLE_FROM: Final = 10.0
+"""From so many percent on, tenths are left out."""
+LONG_FROM: Final = 160
+"""From this width on, the requests per second are told too."""
 HELP: Final = ("?", "help")
 """The key that tells all others: it and those before it matter more than the blanks between them."""
 
@@ -58,20 +63,32 @@ class Keys(Panel):
         self._keys = keys
 
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
-        """The keys that fit, and the pace at the right edge."""
+        """The keys that fit, and at the right edge what watching costs and the pace."""
         del height
         line = ink.line().add(" ", ink.text)
         if frame.notice:
             return [line.add(f" {frame.notice} ", ink.badge)]
         several = len(frame.session.targets) > 1
         keys = [(key, does) for key, does in self._keys if key != "[ ]" or several]
-        room = width - len(frame.pace) - 2
+        needed = _cells(keys[: keys.index(HELP) + 1], 1)
+        right = next((text for text in _right(frame, width) if needed + len(text) + 2 <= width), frame.pace)
+        room = width - len(right) - 2
         gap = next((gap for gap in (2, 1) if _cells(keys[: keys.index(HELP) + 1], gap) <= room), 1)
         for key, does in keys:
             if line.cells + len(key) + 1 + len(does) > room:
                 break
             line.add(key, ink.title).add(f" {does}{' ' * gap}", ink.muted)
-        return [line.fill(width - len(frame.pace) - 1, " ", ink.text).add(frame.pace, ink.muted)]
+        return [line.fill(width - len(right) - 1, " ", ink.text).add(right, ink.muted)]
+
+
+def _right(frame: Frame, width: int) -> list[str]:
+    """The right edge: specscope's own share of a core and the pace, from the longest form to the shortest."""
+    cost = frame.session.own_cost
+    if cost.cpu_pct is None:
+        return [frame.pace]
+    short = f"cost {decimal(cost.cpu_pct, 0 if cost.cpu_pct >= WHOLE_FROM else 1)} %"
+    forms = [f"own {short} cpu, {decimal(cost.requests_per_s)} req/s"] if width >= LONG_FROM else []
+    return [*(f"{form}  {frame.pace}" for form in (*forms, f"own {short}", short)), frame.pace]
 
 
 def _cells(keys: Sequence[tuple[str, str]], gap: int) -> int:

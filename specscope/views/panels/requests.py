@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from specscope.session.tiers import SEEN_BY_NAMES
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, milliseconds, percent, whole
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
@@ -91,7 +92,7 @@ def _agrees(r: RequestRow, ink: Ink) -> tuple[str, Style]:
 
 
 def _seen_by(r: RequestRow, ink: Ink) -> tuple[str, Style]:
-    return r.seen_by or UNKNOWN, ink.muted
+    return (UNKNOWN if r.seen_by is None else SEEN_BY_NAMES[r.seen_by]), ink.muted
 
 
 def _label(r: RequestRow, ink: Ink) -> tuple[str, Style]:
@@ -111,6 +112,6 @@ COLUMNS: Final[tuple[TableColumn[RequestRow], ...]] = (
     TableColumn("acceptance", 10, _acceptance),
     TableColumn("stop", 9, _stop, left=True),
     TableColumn("totals", 12, _agrees, rank=1, left=True),
-    TableColumn("cycles by", 9, _seen_by, rank=5, left=True),
+    TableColumn("evidence", 9, _seen_by, rank=5, left=True),
     TableColumn("mark", 8, _label, rank=3, left=True),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.tiers import TIER_NAMES
 from specscope.views.figures import span, whole
 from specscope.views.trace_words import SOURCE as TRACING
 from specscope.views.trace_words import missing_phrase, trace_phrase
@@ -72,7 +73,7 @@ def _gives(source: SourceView, now: float) -> str:
     """The tier; a source that sees no step tells other things, and has not failed."""
     if source.state != "attached":
         return f"off {span(now - source.since)}"
-    return "info" if source.tier == "none" else source.tier
+    return "info" if source.tier == "none" else TIER_NAMES[source.tier]
 
 
 def _row(source: SourceView, frame: Frame, ink: Ink, width: int) -> Line:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.strip import Strip
 
+from specscope.session.turn_parts import SAMPLING, VERIFY
 from specscope.views.trace_keys import traced_key
 from specscope.views.trace_words import has_stalls, sampled_words
-from specscope.views.turn_parts import SAMPLING, VERIFY
 from specscope.views.widgets.bars import EIGHTHS, RISING
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.runs import runs

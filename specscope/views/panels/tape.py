@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from rich.segment import Segment
 from textual.strip import Strip
 
+from specscope.session.tiers import COUNT_NAMES
 from specscope.views.figures import span, whole
 from specscope.views.widgets.line import printable
 from specscope.views.widgets.panel import Panel
@@ -94,7 +95,7 @@ def _count(slot: int | None, slots: list[int], shown: int, *, mixed: bool) -> st
 
 def _title(frame: Frame, target: Target, counts: list[str], ink: Ink, width: int) -> Line:
     total = target.totals.cycles if target.totals.cycles is not None else target.cycles[-1].number
-    said = f"{'; '.join(counts)} of {whole(total)} ({target.totals.evidence})"
+    said = f"{'; '.join(counts)} of {whole(total)} ({COUNT_NAMES[target.totals.evidence]})"
     line = ink.line().add("─ ", ink.faint).add("cycles ", ink.title).add(said, ink.text).add(" ", ink.faint)
     if frame.activity.stale and frame.activity.for_s is not None:
         line.add(f"last one {span(frame.now - target.cycles[-1].at)} ago ", ink.warn)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from rich.segment import Segment
 from textual.strip import Strip
 
+from specscope.session.turn_parts import is_by_cpu
 from specscope.views.trace_keys import traced_key
 from specscope.views.trace_words import age_words, basis_words
-from specscope.views.turn_parts import is_by_cpu, largest, letters_of, mark, part_text, parts_of, unprobed, whole_ms
+from specscope.views.turn_parts import largest, letters_of, mark, part_text, parts_of, unprobed, whole_ms
 from specscope.views.widgets.flow import flow, rows_of_cells
 from specscope.views.widgets.line import shorten, wrapped
 from specscope.views.widgets.panel import Panel

@@ -67,6 +67,7 @@ TERMS: Final = (
     ("unexplained", "memory of the process that no known part accounts for"),
     ("tok/s", "tokens per second of decoding, all slots together"),
     ("tok/s a slot", "the same of one slot, as plain decoding and widths are told"),
+    ("cost", "what watching takes: specscope's own share of one CPU core"),
     ("survival", "share of cycles that accept at least n draft tokens"),
     ("ttft", "time to the first token"),
     ("started *", "the request was not seen from its beginning"),

@@ -10,6 +10,7 @@ from textual.geometry import Size
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from specscope.session.tiers import SEEN_BY_NAMES
 from specscope.views.figures import UNKNOWN, clock, decimal, whole
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
 
@@ -190,7 +191,7 @@ def _position(c: Cycle, ink: Ink) -> tuple[str, Style]:
 
 
 def _seen_by(c: Cycle, ink: Ink) -> tuple[str, Style]:
-    return c.seen_by, ink.muted
+    return SEEN_BY_NAMES[c.seen_by], ink.muted
 
 
 def _replay(c: Cycle, ink: Ink) -> tuple[str, Style]:
@@ -206,6 +207,6 @@ COLUMNS: Final[tuple[TableColumn[Cycle], ...]] = (
     TableColumn("accepted", 8, _accepted),
     TableColumn("ms", 8, _gap),
     TableColumn("position", 8, _position, rank=1),
-    TableColumn("seen by", 7, _seen_by),
+    TableColumn("evidence", 8, _seen_by),
     TableColumn("replay", 8, _replay),
 )

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from rich.style import Style
 from textual.strip import Strip
 
-from specscope.views.turn_parts import LETTERS, PARTS, durations
+from specscope.session.turn_parts import PARTS, durations
+from specscope.views.turn_parts import LETTERS
 from specscope.views.widgets.bars import EIGHTHS, RISING
 from specscope.views.widgets.part_bar import filled
 from specscope.views.widgets.runs import runs
