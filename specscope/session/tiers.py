@@ -39,7 +39,7 @@ COUNT_NAMES: Final[dict[Evidence, str]] = {
     "unconfirmed": "not yet compared",
     "parted": "PARTED",
     "polled": "polled",
-    "counted": "by the server's count",
+    "counted": "counted",
     "estimated": "estimated",
     "unknown": "not known",
 }
@@ -55,6 +55,8 @@ def tier_of(target: Target) -> str:
 
 def compared(target: Target) -> str:
     """Whether it equals the server's own count; empty where that is no question. Parting is told before all else."""
+    if tier_of(target) == "none":
+        return ""
     return COMPARED.get("parted" if target.cycle_evidence == "parted" else target.evidence, "")
 
 

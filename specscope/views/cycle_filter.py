@@ -60,7 +60,7 @@ def _condition(word: str) -> Callable[[Cycle], bool]:
         return lambda cycle: by[1] in (SEEN_BY_NAMES[cycle.seen_by], cycle.seen_by)
     found = _WORD.match(word)
     if found is None:
-        raise FilterError(f"cannot filter by {word!r}: {HINT}")
+        raise FilterError(f"cannot filter by {word!r}; write as {HINT}")
     value, compare, limit = _NUMBERS[found[1]], _COMPARE[found[2]], float(found[3])
 
     def holds(cycle: Cycle) -> bool:

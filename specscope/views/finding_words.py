@@ -22,9 +22,9 @@ def counts(findings: Sequence[Finding]) -> str:
 
 
 def part_words(finding: Finding, shown: str | None) -> str:
-    """What of the shown server it is about (``slot 2``), or which other server; nothing for the shown one itself."""
+    """What of the shown server it is about (``slot 2``), or which other (``server t1``); nothing for itself."""
     if finding.target != shown:
-        return finding.subject
+        return f"server {finding.subject}"
     return finding.subject.removeprefix(finding.target).strip()
 
 

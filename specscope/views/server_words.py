@@ -67,9 +67,17 @@ def state_sentence(target: Target) -> str:
     return f"{WORDS[target.server]}{since}: {_MEANS[target.server]}{detail}"
 
 
-def activity_words(frame: Frame) -> str:
-    """What the server is doing, for the rolling figures' label: ``last 10 s`` or how old they are."""
+def doing_words(frame: Frame) -> str:
+    """What the server does now instead of decoding, and for how long; empty while it decodes, or before it ever did."""
     activity = frame.activity
-    if activity.doing == "decoding" or activity.for_s is None:
-        return "last 10 s" if activity.doing in ("decoding", "prefill") else activity.doing
-    return f"{activity.doing} {span(activity.for_s)}"
+    if activity.doing == "prefill":
+        return "now prefill"
+    return "" if activity.for_s is None else f"{activity.doing} {span(activity.for_s)}"
+
+
+def rolling_words(frame: Frame) -> str:
+    """What the rolling figures are of: the latest seconds of decoding, which are past when it does something else."""
+    activity = frame.activity
+    if activity.doing in ("decoding", "prefill"):
+        return "last 10 s"
+    return activity.doing if activity.for_s is None else "before that"

@@ -47,7 +47,7 @@ def test_the_figures_of_a_watch_with_how_they_are_known() -> None:
 def test_what_was_not_seen_is_a_dash_and_not_nought() -> None:
     text = words(b.found())
     assert text.splitlines() == [
-        "http://127.0.0.1:8080  unknown  speculation: —  evidence: none, nothing seen yet",
+        "http://127.0.0.1:8080  unknown  speculation: —  evidence: none",
         "  no decoding was seen",
         "  0 requests ended, 0 tokens in them",
     ]

@@ -26,7 +26,7 @@ def test_there_are_no_names_but_those_of_the_readme() -> None:
 @pytest.mark.parametrize(
     ("facts", "words"),
     [
-        ([], "none, nothing seen yet"),
+        ([], "none"),
         ([b.attached("slots", "polled")], "polled, nothing seen yet"),
         ([b.attached("log", "log")], "totals, nothing seen yet"),
         (CYCLE, "cycles, not yet compared"),

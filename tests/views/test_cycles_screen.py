@@ -8,6 +8,7 @@ from feeds import StillFeed
 from screens import painted, rows, running, text
 
 from specscope import events as ev
+from specscope.views.cycle_filter import HINT
 
 
 def more(feed: StillFeed, count: int) -> list[ev.Event]:
@@ -91,7 +92,7 @@ async def test_filter_by_words() -> None:
         await painted(pilot)
         cycles = [c for c in feed.session().targets[0].cycles if c.drafted != 15 and c.accepted == 0]
         assert shown_numbers(rows(pilot)) == [c.number for c in cycles]
-        assert f"{len(cycles)} match" in text(pilot)
+        assert f" {len(cycles)} of the last 310 cycles match w<15 a=0, esc shows all" in text(pilot)
         await pilot.press("escape")
         await painted(pilot)
         assert "match" not in text(pilot)
@@ -103,8 +104,28 @@ async def test_a_filter_that_is_none_is_told() -> None:
         await painted(pilot)
         await pilot.press("slash", *"foo", "enter")
         await painted(pilot)
-        assert "cannot filter by 'foo'" in text(pilot)
+        assert "cannot filter by 'foo'; write as slot=0 task=7 w>=8 a<3 ms>80" in text(pilot)
+        assert len(shown_numbers(rows(pilot)[1:])) == 35
+        await pilot.press("escape")
+        await painted(pilot)
+        assert "cannot filter" not in text(pilot)
         assert len(shown_numbers(rows(pilot))) == 36
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+async def test_what_a_filter_says_is_told_whole(size: tuple[int, int]) -> None:
+    async with running(StillFeed(facts.exact()), size=size) as pilot:
+        await pilot.press("2")
+        await painted(pilot)
+        await pilot.press("slash", *"foo>>3", "enter")
+        await painted(pilot)
+        cells = 80 if size[0] == 200 else size[0]  # the page of the widths stands beside them
+        said = " ".join(" ".join(row[:cells] for row in rows(pilot)[1:5]).split())
+        assert f"cannot filter by 'foo>>3'; write as {HINT}" in said
+        await pilot.press("home", "slash", *"slot=0 w>=1 a<16 ms>0 ms<9000 pos>0 task=5 by=cycles w<99 a>=0", "enter")
+        await painted(pilot)
+        assert ", esc shows all" in rows(pilot)[1][:cells]
+        assert ("…" in rows(pilot)[1]) == (cells == 80)
 
 
 async def test_slash_does_nothing_on_live() -> None:

@@ -105,7 +105,7 @@ async def test_every_size_shows_what_matters(size: tuple[int, int]) -> None:
         assert f"{len(RULES)} rules look, {len(RULES) - 4} find nothing, 1 wait for more, 1 FAILED" in text(pilot)
         said = details(pilot)
         for words in (
-            "─ SPC503 full_vocabulary_sort warning, t0",
+            "─ SPC503 full_vocabulary_sort warning",
             SORTED.summary,
             f"to do {SORTED.advice}",
             "evidence sampling top_k 0 each sampled token 5.77 ms, 117 ns an entry (11 is usual)",
@@ -223,7 +223,7 @@ async def test_a_part_of_the_server_and_a_loss_of_speed() -> None:
         await sixth(pilot)
         assert "full_vocabulary_sort slot 2 " in listed(pilot)[0]
         assert "12.5 tok/s" in listed(pilot)[0]
-        assert "warning, t0 slot 2, since 20:26:49" in details(pilot)
+        assert "warning, slot 2, since 20:26:49" in details(pilot)
 
 
 async def test_it_is_about_the_server_shown_and_says_where_others_are() -> None:

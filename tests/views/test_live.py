@@ -55,7 +55,8 @@ async def test_down_is_loud_and_figures_are_of_the_past() -> None:
         await painted(pilot)
         assert " DOWN 14 s " in rows(pilot)[0]
         assert "DOWN since 20:27:08: nothing answers (connection refused)" in rows(pilot)[5]
-        assert rows(pilot)[2].startswith(" no step 14 s")
+        assert rows(pilot)[1].startswith(" no step 14 s")
+        assert rows(pilot)[2].startswith(" before that ")
         assert "as last seen" in text(pilot)
         feed.tell([ev.ServerChanged(at=feed.now + 1, state="ready")])
         await painted(pilot)
@@ -90,14 +91,16 @@ async def test_idle_says_for_how_long() -> None:
     feed = StillFeed(facts.polled())
     feed.now += 12
     async with running(feed) as pilot:
-        assert rows(pilot)[2].startswith(" idle 12 s")
+        assert rows(pilot)[1].startswith(" idle 12 s ")
+        assert rows(pilot)[2].startswith(" before that ")
 
 
 async def test_a_busy_slot_without_steps_is_told() -> None:
     feed = StillFeed(facts.exact())
     feed.now += 9
     async with running(feed) as pilot:
-        assert rows(pilot)[2].startswith(" no step 9 s")
+        assert rows(pilot)[1].startswith(" no step 9 s ")
+        assert rows(pilot)[2].startswith(" before that ")
 
 
 async def test_polled_cycles_have_no_width() -> None:
@@ -212,12 +215,43 @@ async def test_a_finding_is_told_whole(width: int) -> None:
         assert f"SPC201 full_vocabulary_sort 36.7 ms a cycle {summary} > {finding.advice}" in below
 
 
+async def test_a_low_screen_tells_the_worst_finding_whole() -> None:
+    summary = "even the first drafted token is accepted only 0.2% of the time: the drafter does not match"
+    advice = "use the drafter made for this model (--spec-draft-model), with its chat template and thinking mode"
+    mismatch = replace(CLAMPED, code="SPC118", name="drafter_mismatch", severity="warning", summary=summary)
+    for feed in (facts.exact(), facts.two_slots()):
+        found = [replace(mismatch, advice=advice), CLAMPED]
+        async with running(StillFeed(feed, found), size=(80, 24)) as pilot:
+            below = " ".join(text(pilot).split("─ findings", 1)[1].split())
+            assert f"SPC118 drafter_mismatch {summary} > {advice}" in below
+            assert "─ requests" in text(pilot)
+            assert "─ slots" in text(pilot)
+
+
+async def test_where_a_finding_is_cut_its_figures_are_kept_and_some_of_its_advice() -> None:
+    summary = "a figure at the end of a long sentence that takes two rows of a narrow screen is still told: 42 ms"
+    found = replace(CLAMPED, summary=summary, advice="change " + "a flag and " * 30)
+    async with running(StillFeed(facts.exact(), [found]), size=(80, 24)) as pilot:
+        below = " ".join(text(pilot).split("─ findings", 1)[1].split())
+        assert summary in below
+        assert "> change a flag" in below
+
+
+async def test_a_busy_slot_says_what_its_figure_counts() -> None:
+    def slot(decoded: int) -> ev.SlotChanged:
+        return ev.SlotChanged(at=facts.T0 + 1, slot=0, n_ctx=65536, busy=True, task=6, fill_tokens=64, decoded=decoded)
+
+    for decoded, words in ((522, " 0 busy 522 tok  task 6"), (12345, " 0 12,345 tok    task 6")):
+        async with running(StillFeed([*facts.found(), *facts.sources(), slot(decoded)])) as pilot:
+            assert any(row.startswith(words) for row in rows(pilot))
+
+
 async def test_findings_of_parts_and_of_other_servers_are_told_apart() -> None:
     of_slot = replace(CLAMPED, subject="t0 slot 2")
     elsewhere = replace(HIDDEN_MIN_P, target="t1", subject="t1")
     async with running(StillFeed(facts.two_targets(), [of_slot, elsewhere])) as pilot:
         assert "draft_width_clamped slot 2 " in text(pilot)
-        assert "hidden_min_p t1 " in text(pilot)
+        assert "hidden_min_p server t1 " in text(pilot)
 
 
 async def test_findings_that_do_not_fit_are_counted_with_the_key_that_lists_them() -> None:

@@ -13,7 +13,8 @@ from screens import painted, rows, running, text
 
 from specscope import events as ev
 from specscope.findings.diagnosis import Diagnosis
-from specscope.session.memory.map_state import Growth, Memory, MemorySample
+from specscope.session.gpu_state import Machine
+from specscope.session.memory.map_state import Growth, MapPart, Memory, MemoryMap, MemorySample
 from specscope.views.frame import Frame, activity_of
 from specscope.views.screens.memory_plan import plan
 
@@ -105,6 +106,17 @@ async def test_a_server_without_a_device_has_the_hosts_memory_alone() -> None:
         assert "GPU" not in shown.split("device idle")[-1]
         assert "parts make up 302 of the process's 293 MiB: 9 MiB of them are not resident" in shown
         assert "-9~" in shown
+
+
+async def test_how_a_part_is_known_comes_before_its_share_of_the_whole() -> None:
+    parts = (MapPart("target weights", 3 * MIB, "computed", "the server has no device"),)
+    held = Memory(None, MemoryMap(place="host", parts=parts, process_bytes=107 * MIB))
+    async with running(devices.feed(Machine(), memory=held), size=(80, 24)) as pilot:
+        shown = await fourth(pilot)
+        assert "computed: the server has no device" in shown
+        assert "of all" not in shown
+    async with running(devices.feed(Machine(), memory=held)) as pilot:
+        assert "of all" in await fourth(pilot)
 
 
 async def test_nothing_known_says_why_and_what_would_tell() -> None:

@@ -8,7 +8,7 @@ from rich.cells import cell_len
 
 from specscope.findings.registry import SECTIONS, explanation
 from specscope.views.figures import clock
-from specscope.views.finding_words import paragraphs
+from specscope.views.finding_words import paragraphs, part_words
 from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.panel import Panel
 
@@ -92,7 +92,8 @@ def _said(entry: Entry, *, since: bool = True) -> str:
     if finding is None:
         return entry.rule.severity if entry.rule is not None else ""
     began = f", since {clock(finding.since)}" if since and finding.since is not None else ""
-    return f"{finding.severity}, {finding.subject}{began}"
+    part = part_words(finding, finding.target)
+    return f"{finding.severity}{f', {part}' if part else ''}{began}"
 
 
 def _rows(entry: Entry, ink: Ink, width: int) -> list[Line]:

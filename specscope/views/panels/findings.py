@@ -78,8 +78,8 @@ def _summary(finding: Finding, shown: str | None, width: int, most: int = MOST) 
     return wrapped(finding.summary, max(1, width - len(INDENT)), most, first=room)
 
 
-def _advice(finding: Finding, width: int) -> list[str]:
-    return wrapped(finding.advice, max(1, width - len(ADVICE_MARK)), MOST)
+def _advice(finding: Finding, width: int, most: int = MOST) -> list[str]:
+    return wrapped(finding.advice, max(1, width - len(ADVICE_MARK)), most)
 
 
 def _in_one_row(finding: Finding, shown: str | None, width: int) -> bool:
@@ -88,16 +88,19 @@ def _in_one_row(finding: Finding, shown: str | None, width: int) -> bool:
 
 
 def _finding(finding: Finding, shown: str | None, ink: Ink, width: int, room: int) -> list[Line]:
-    """Its rows; with too little room for all, the summary is cut to its first, so that the advice is seen."""
+    """Its rows; with too little room for all the advice is cut to what is left, but to no less than a row of it.
+
+    The summary has the figures, so it is cut only where else none of the advice were seen.
+    """
     severity, identity, cost = _head(finding, shown)
     line = ink.line().add(severity, ink.severity(finding.severity)).add(identity, ink.strong).add(cost, ink.warn)
     if _in_one_row(finding, shown, width):
         return [line.add(finding.summary, ink.text).add(BESIDE + finding.advice, ink.muted)]
-    scarce = rows_of(finding, shown, width) > room
-    first, *more = _summary(finding, shown, width, 1 if scarce else MOST)
+    first, *more = _summary(finding, shown, width, max(1, min(MOST, room - 1)))
+    advice = _advice(finding, width, max(1, min(MOST, room - 1 - len(more))))
     marks = [ADVICE_MARK, *[" " * len(ADVICE_MARK)] * MOST]
     return [
         line.add(first, ink.text),
         *(ink.line().add(INDENT + text, ink.text) for text in more),
-        *(ink.line().add(mark + text, ink.muted) for mark, text in zip(marks, _advice(finding, width), strict=False)),
+        *(ink.line().add(mark + text, ink.muted) for mark, text in zip(marks, advice, strict=False)),
     ]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, Final, Literal, NamedTuple
 
+from rich.cells import cell_len
+
 from specscope.views.figures import MARKS, UNKNOWN
 from specscope.views.machine_keys import map_key
 from specscope.views.memory_parts import EVIDENCE, groups_of, letter_of, portions_of, whole_of
@@ -40,15 +42,22 @@ SAID: Final[dict[PartSource, str]] = {
     "rest": "what is left",
 }
 """How a part is known, in a word before what it rests on, where that does not say so itself."""
+NOT_TOLD: Final = "not told: within unexplained"
+KNOWN_ROWS: Final = 3
+"""Rows that it may take to say how a part is known."""
+SHARE: Final = "of all"
+SHARE_FROM: Final = 100
+"""From this width on, there is room for shares of the whole beside all else."""
 NAMES: Final = {"device": "device memory", "host": "host memory"}
 
 
 class _Row(NamedTuple):
-    """One part, or one that is not told (``part`` is None)."""
+    """One part, or one that is not told (``part`` is None). ``known``: how it is known, as far as this row says it."""
 
     name: str
     part: MapPart | None
     whole: int
+    known: str
 
 
 class MemoryMapPanel(Panel):
@@ -86,11 +95,41 @@ class MemoryMapPanel(Panel):
         if len(told) > room:
             kept = sorted(told, key=lambda r: -(r.part.bytes if r.part is not None else 0))[:room]
             shown = [r for r in told if r in kept]
-        columns = fitting(COLUMNS, min(NATURAL, width - LETTER_CELLS))
+        columns = _columns(shown, width)
         more = f"part, {len(told) - len(shown)} more" if len(told) > len(shown) else "part"
         rows.append(ink.line().add("─" * LETTER_CELLS, ink.faint).append(heading(more, columns, ink, width - 3)))
-        rows += [_letter(r, ink).append(row(r, columns, ink, width - LETTER_CELLS)) for r in shown]
+        rows += _written(shown, columns, ink, width, room)
         return rows + [ink.line().add(f" {text}", ink.warn if loud else ink.text) for text in foot]
+
+
+def _written(shown: list[_Row], columns: list[TableColumn[_Row]], ink: Ink, width: int, room: int) -> list[Line]:
+    """The rows of the parts; how one is known takes more of them, where there is room for that of all."""
+    texts = [_known_rows(r, columns, width) for r in shown]
+    if sum(map(len, texts)) > room:
+        texts = [[r.known] for r in shown]
+    written: list[Line] = []
+    for r, (first, *more) in zip(shown, texts, strict=True):
+        written.append(_letter(r, ink).append(row(r._replace(known=first), columns, ink, width - LETTER_CELLS)))
+        written += [ink.line().add(" " * _known_at(columns) + text, _known(r, ink)[1]) for text in more]
+    return written
+
+
+def _columns(shown: list[_Row], width: int) -> list[TableColumn[_Row]]:
+    """The columns. On narrow screens shares of the whole, which the bar shows too, give way to how parts are known."""
+    columns = fitting(COLUMNS, min(NATURAL, width - LETTER_CELLS))
+    longest = max((cell_len(r.known) for r in shown), default=0)
+    if width >= SHARE_FROM or _known_at(columns) + longest <= width:
+        return columns
+    return [column for column in columns if column.head != SHARE]
+
+
+def _known_at(columns: list[TableColumn[_Row]]) -> int:
+    """Where the last column begins."""
+    return LETTER_CELLS + sum(column.width + 1 for column in columns[:-1])
+
+
+def _known_rows(r: _Row, columns: list[TableColumn[_Row]], width: int) -> list[str]:
+    return wrapped(r.known, max(1, width - _known_at(columns)), KNOWN_ROWS)
 
 
 def _groups(known: MemoryMap, ink: Ink, width: int) -> list[Line]:
@@ -124,16 +163,18 @@ def none_rows(frame: Frame, width: int) -> int:
 
 def rows_wanted(known: MemoryMap, width: int) -> int:
     """How many rows show everything."""
-    return FRAME_ROWS + len(_rows(known)) + len(_foot(known, width))
+    told = _rows(known)
+    columns = _columns(told, width)
+    return FRAME_ROWS + sum(len(_known_rows(r, columns, width)) for r in told) + len(_foot(known, width))
 
 
 def _rows(known: MemoryMap) -> list[_Row]:
     """The parts in their order, and behind the server's own those that nothing tells."""
     whole = whole_of(known)
-    rows = [_Row(part.name, part, whole) for part in known.parts]
+    rows = [_Row(part.name, part, whole, _source(part)) for part in known.parts]
     rest = ("unexplained", "other processes", "driver reserve", "free")
     place = next((n for n, r in enumerate(rows) if r.name in rest), len(rows))
-    return [*rows[:place], *(_Row(name, None, whole) for name in known.missing), *rows[place:]]
+    return [*rows[:place], *(_Row(name, None, whole, NOT_TOLD) for name in known.missing), *rows[place:]]
 
 
 def _title(frame: Frame, known: MemoryMap) -> str:
@@ -193,18 +234,21 @@ def _filled(r: _Row, ink: Ink) -> tuple[str, Style]:
 
 
 def _known(r: _Row, ink: Ink) -> tuple[str, Style]:
-    if r.part is None:
-        return "not told: within unexplained", ink.text
-    said = SAID[r.part.source]
-    if not r.part.basis:
-        return said, ink.muted
-    return (r.part.basis if r.part.source in (*r.part.basis.split(), "rest") else f"{said}: {r.part.basis}"), ink.muted
+    return r.known, ink.text if r.part is None else ink.muted
+
+
+def _source(part: MapPart) -> str:
+    """How a part is known: by what, and what that rests on."""
+    said = SAID[part.source]
+    if not part.basis:
+        return said
+    return part.basis if part.source in (*part.basis.split(), "rest") else f"{said}: {part.basis}"
 
 
 COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("part", 15, _name, left=True),
     TableColumn("MiB ", 9, _size),
-    TableColumn("of all", 7, _share, rank=2),
+    TableColumn(SHARE, 7, _share, rank=2),
     TableColumn("of it filled", 13, _filled, rank=1),
     TableColumn("known by", 20, _known, left=True),
 )

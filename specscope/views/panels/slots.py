@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 NEARLY_FULL: Final = 0.9
 BAR_CELLS: Final = (10, 40)
+MADE_CELLS: Final = 8
+"""A longer count of the tokens made so far says by itself that the slot is busy."""
 
 
 class Slots(Panel):
@@ -69,7 +71,8 @@ def _doing(slot: Slot, ink: Ink) -> tuple[str, Style]:
         return "idle", ink.muted
     if not slot.decoded:
         return f"prefill {whole(slot.prefill_tokens)}" if slot.prefill_tokens else "prefill", ink.warn
-    return f"busy {whole(slot.decoded)}", ink.good
+    made = f"{whole(slot.decoded)} tok"
+    return made if len(made) > MADE_CELLS else f"busy {made}", ink.good
 
 
 def _context(line: Line, slot: Slot, ink: Ink, cells: int) -> None:

@@ -10,8 +10,8 @@ from rich.cells import cell_len
 from specscope.views.figures import MARKS, UNKNOWN, clock, decimal, percent, whole
 from specscope.views.gain_words import gain_rows, gains
 from specscope.views.referee_words import referee_sentence
-from specscope.views.server_words import activity_words, state_sentence, state_style
-from specscope.views.widgets.line import wrapped
+from specscope.views.server_words import doing_words, rolling_words, state_sentence, state_style
+from specscope.views.widgets.line import shorten, wrapped
 from specscope.views.widgets.panel import Panel
 
 if TYPE_CHECKING:
@@ -62,6 +62,8 @@ SENTENCE_MOST: Final = 2
 """Rows that the sentence may take."""
 
 _LABEL: Final = 14
+_DOING: Final = 17
+"""What is done now may reach over the first figure, whose heading is short."""
 _ENOUGH: Final = 8
 """Steps that a median of the time between them needs before it is shown."""
 
@@ -123,11 +125,14 @@ def _n_max(config: Config) -> str:
 
 
 def _heads(frame: Frame, figures: list[_Figure], ink: Ink) -> Line:
-    """The headings; over the rolling figures' label a prefill is told, while they stay those of the last steps."""
-    prefill = frame.activity.doing == "prefill"
-    line = ink.line().add((" now prefill" if prefill else "").ljust(_LABEL), ink.warn if prefill else ink.muted)
+    """The headings; before them stands what is done now, while the figures below stay those of the last steps."""
+    idle = frame.activity.doing == "idle"
+    line = ink.line().add(shorten(f" {doing_words(frame)}", _DOING), ink.muted if idle else ink.warn)
+    end = _LABEL
     for figure in figures:
-        line.right(figure.head, figure.width, ink.muted).add(" ", ink.muted)
+        end += figure.width
+        line.right(figure.head, end - line.cells, ink.muted).add(" ", ink.muted)
+        end += 1
     return line
 
 
@@ -137,10 +142,8 @@ def _numbers(which: str, frame: Frame, figures: list[_Figure], ink: Ink) -> Line
         return ink.line()
     now = which == "now"
     stale = now and frame.activity.stale
-    label = activity_words(frame) if now else f"since {clock(frame.counted_since)}"
-    line = ink.line().add(
-        f" {label}".ljust(_LABEL), ink.warn if stale and frame.activity.doing == "no step" else ink.muted
-    )
+    label = rolling_words(frame) if now else f"since {clock(frame.counted_since)}"
+    line = ink.line().add(f" {label}".ljust(_LABEL), ink.muted)
     evidence = _rolling(target) if now else target.totals.evidence
     for figure in figures:
         _number(line, figure, figure.now if now else figure.total, evidence, ink, stale=stale)

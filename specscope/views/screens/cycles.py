@@ -70,6 +70,7 @@ class CyclesScreen(WatchScreen):
         self.on_page = False
         self._condition: Callable[[Cycle], bool] | None = None
         self._text = ""
+        self._problem = ""
         self._frame: Frame | None = None
         self._ink: Ink | None = None
 
@@ -98,7 +99,7 @@ class CyclesScreen(WatchScreen):
         place(self._keys, None if page_alone else foot)
         place(self._page_keys, foot if page_alone else None)
         rows = Region(0, 1, ROWS_CELLS, body.height) if both else body
-        heads = rows_wanted(self._frame.target if self._frame is not None else None)
+        heads = rows_wanted(self._frame.target if self._frame is not None else None, self._problem, rows.width)
         listed = both or not self.on_page
         place(self._heads, Region(0, 1, rows.width, heads) if listed else None)
         place(self._rows, Region(0, 1 + heads, rows.width, max(1, rows.height - heads)) if listed else None)
@@ -116,7 +117,7 @@ class CyclesScreen(WatchScreen):
         limit = frame.target.config.n_max_effective if frame.target is not None else None
         widest = max((c.drafted or c.accepted for c in cycles[-64:]), default=1)
         self._rows.show(chosen, ink, max(1, limit or 0, widest))
-        self._heads.say(len(chosen), len(cycles), self._text, following=self._rows.following)
+        self._heads.say(len(chosen), len(cycles), self._text, self._problem, following=self._rows.following)
         for panel in (self._header, self._heads, self._keys, self._page_keys, *self._page.values()):
             panel.show(frame, ink)
 
@@ -140,10 +141,8 @@ class CyclesScreen(WatchScreen):
         if text is None:
             return
         try:
-            self._condition = parse_filter(text)
+            self._condition, self._text, self._problem = parse_filter(text), text, ""
         except FilterError as error:
-            self._text, self._condition = f"{text}: {error}", None
-        else:
-            self._text = text
+            self._condition, self._text, self._problem = None, "", str(error)
         if self._frame is not None and self._ink is not None:
             self.show(self._frame, self._ink)

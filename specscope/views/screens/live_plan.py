@@ -67,12 +67,14 @@ class Band:
         least: without so many rows the band is left out.
         want: what it is content with.
         step: it grows by so many rows at once.
+        first: up to so many rows it is served before any other grows.
     """
 
     panels: tuple[str, ...]
     least: int
     want: int
     step: int = 1
+    first: int = 0
 
 
 def plan(width: int, height: int, frame: Frame) -> dict[str, Region]:
@@ -131,7 +133,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     bands |= _kinds(width, height, frame)
     if frame.findings:
         rows = [rows_of(finding, shown_id(frame), width) for finding in frame.findings]
-        bands["findings"] = Band(("findings",), min(FINDINGS_LEAST, 1 + rows[0]), 1 + sum(rows))
+        bands["findings"] = Band(("findings",), min(FINDINGS_LEAST, 1 + rows[0]), 1 + sum(rows), first=1 + rows[0])
     return bands
 
 
@@ -180,7 +182,8 @@ def _gpu_bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
 def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
     """Rows by band: first the least of each in order of claim, then what each wants, then the rest.
 
-    What nobody wants goes to the tape, whose bars take any height, else to the requests.
+    The worst finding is told whole before anything else grows. What nobody wants goes to the tape, whose bars take any
+    height, else to the requests.
     """
     claims = [name for name in CLAIMS if name in bands]
     rows: dict[str, int] = {}
@@ -188,6 +191,10 @@ def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
         if bands[name].least <= room:
             rows[name] = bands[name].least
             room -= rows[name]
+    for name in list(rows):
+        sure = max(0, min(bands[name].first - rows[name], room))
+        rows[name] += sure
+        room -= sure
     for name in WHOLE:
         if name not in rows:
             continue
