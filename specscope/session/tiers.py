@@ -33,6 +33,8 @@ COMPARED: Final[dict[Evidence, str]] = {
     "unknown": "nothing seen yet",
 }
 """What became of the comparison with the server's own count, where there is anything to say of it."""
+SOME_MISSED: Final = "some missed"
+"""In the place of ``not yet compared`` where that is why: a source told so, or was lost, with the server or alone."""
 
 COUNT_NAMES: Final[dict[Evidence, str]] = {
     "exact": "exact",
@@ -57,6 +59,8 @@ def compared(target: Target) -> str:
     """Whether it equals the server's own count; empty where that is no question. Parting is told before all else."""
     if tier_of(target) == "none":
         return ""
+    if target.evidence == "unconfirmed" and target.cycle_evidence != "parted" and target.referee.missed:
+        return SOME_MISSED
     return COMPARED.get("parted" if target.cycle_evidence == "parted" else target.evidence, "")
 
 

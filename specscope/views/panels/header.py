@@ -22,7 +22,7 @@ RESTART_SHOWN_S: Final = 600.0
 """A restart is told this long with its age; the epoch's number stays."""
 BLOCK_RANK: Final = 4
 """The drafter's block: it stands behind the limit of the width, and gives way before it."""
-COMPARED_RANK: Final = 7
+COMPARED_RANK: Final = 6
 """Whether the cycles equal the server's count: it stands behind the evidence, and gives way before it."""
 
 
@@ -48,7 +48,7 @@ class Header(Panel):
             if text:
                 parts.append((rank, ink.line().add(text, style or ink.text)))
 
-        part(6, "specscope", ink.title)
+        part(7, "specscope", ink.title)
         target = frame.target
         if frame.failure:
             part(0, f" WATCH FAILED: {frame.failure} ", ink.alarm)
