@@ -223,7 +223,9 @@ class HttpSource:
         if self._met:
             return
         if not self._contacts:
-            self._tell(verdict)  # arming probes takes seconds; later contacts must first tell whether it is a new process
+            self._tell(
+                verdict
+            )  # arming probes takes seconds; later contacts must first tell whether it is a new process
         same = await self.meet_process(props)
         if same is not True and self._contacts and verdict.state == "ready":
             same = await self.counters.same_process()

@@ -67,7 +67,17 @@ def test_props_of_the_newest_build() -> None:
     assert read is not None
     assert (read.build, read.kind, read.model_alias, read.n_ctx) == ("b11434-1a2b3c4", "llama.cpp", "granite", 8192)
     assert (read.total_slots, read.endpoint_slots, read.sleeping, read.vision) == (2, True, False, False)
-    assert read.defaults["samplers"] == ["penalties", "dry", "top_n_sigma", "top_k", "typ_p", "top_p", "min_p", "xtc", "temperature"]
+    assert read.defaults["samplers"] == [
+        "penalties",
+        "dry",
+        "top_n_sigma",
+        "top_k",
+        "typ_p",
+        "top_p",
+        "min_p",
+        "xtc",
+        "temperature",
+    ]
     assert "secret" not in json.dumps(read.defaults)
 
 
