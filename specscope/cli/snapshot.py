@@ -52,4 +52,4 @@ def show(pump: Pump, *, as_json: bool) -> None:
         first = session.targets[0].id if session.targets else "t0"
         sys.stdout.write(encode(snapshot(session, diagnosis, first)) + "\n")
     else:
-        sys.stdout.write(f"{summary(session)}\n{findings_text(diagnosis)}\n")
+        sys.stdout.write(f"{summary(session)}\n{findings_text(diagnosis, brief=True)}\n")

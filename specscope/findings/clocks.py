@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Collecting
+from specscope.findings.rule import Inapplicable
+from specscope.findings.unjudged import no_gpu, wait
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from specscope.findings.rule import Case, Finding, Seen
+    from specscope.findings.rule import Case, Finding, Seen, Unjudged
     from specscope.session.gpu_state import Gpu, Limit, LimitName
 
 LINK: Final = "https://docs.nvidia.com/deploy/nvml-api/group__nvmlClocksEventReasons.html"
@@ -24,20 +25,23 @@ HOT_NO_MORE: Final = 0.05
 """Half of that."""
 
 
-def judged(case: Case) -> tuple[Gpu, ...] | Collecting:
+def judged(case: Case) -> tuple[Gpu, ...] | Unjudged:
     """The server's devices of which the driver names limits, once they have worked for long enough."""
-    told = [use.gpu for use in case.target.gpus if use.gpu.lost is None and use.gpu.reasons_known]
-    ready = tuple(gpu for gpu in told if gpu.judged_s >= LEAST_BUSY_S)
-    if ready or not told:
-        return ready
-    longest = max(gpu.judged_s for gpu in told)
-    return Collecting(f"{LEAST_BUSY_S:.0f} s of work on the GPU ({longest:.0f} so far)")
+    answering = [use.gpu for use in case.target.gpus if use.gpu.lost is None]
+    ready = tuple(gpu for gpu in answering if gpu.reasons_known and gpu.judged_s >= LEAST_BUSY_S)
+    none = no_gpu(case.target, case.session)
+    if ready or none is not None:
+        return none or ready
+    longest = max(gpu.judged_s for gpu in answering)
+    if longest >= LEAST_BUSY_S:
+        return Inapplicable("the driver does not say what limits the clocks")
+    return wait(case.target, f"{LEAST_BUSY_S:.0f} s of work on the GPU ({longest:.0f} so far)")
 
 
 def of_each(case: Case, look_at: Callable[[Case, Gpu], Finding | None]) -> Seen:
     """What is found of each device that can be judged."""
     gpus = judged(case)
-    if isinstance(gpus, Collecting):
+    if not isinstance(gpus, tuple):
         return gpus
     return tuple(finding for gpu in gpus if (finding := look_at(case, gpu)) is not None)
 

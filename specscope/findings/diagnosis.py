@@ -13,8 +13,18 @@ if TYPE_CHECKING:
     from specscope.findings.rule import Finding, Rule
     from specscope.session.state import Session, Target
 
-State: TypeAlias = Literal["found", "collecting", "failed", "nothing"]
-"""How a rule fares: it has raised something, it waits for facts, it broke, or it looked and found nothing."""
+State: TypeAlias = Literal["found", "collecting", "inapplicable", "failed", "nothing"]
+"""How a rule fares: it has raised something, it waits for facts, it does not apply to the server as it is, it broke,
+or it looked and found nothing."""
+
+_SUMS: Final[dict[State, tuple[str, str]]] = {
+    "found": ("found something", "found something"),
+    "nothing": ("looked and found nothing", "looked and found nothing"),
+    "collecting": ("waits", "wait"),
+    "inapplicable": ("does not apply", "do not apply"),
+    "failed": ("FAILED", "FAILED"),
+}
+"""The words for one rule and for several."""
 
 _LEAST_MS: Final = 1e-6
 """For a loss in tokens per second without a known cycle time: below every loss in ms, above no known loss."""
@@ -26,7 +36,7 @@ class Outcome:
 
     Attributes:
         target: the server's id.
-        says: what a waiting rule needs, or how a failed one failed; else empty.
+        says: what a waiting rule needs, why one does not apply, or how a failed one failed; else empty.
     """
 
     rule: Rule
@@ -52,6 +62,15 @@ class Diagnosis:
     def rules(self, state: State) -> tuple[Outcome, ...]:
         """The rules that fare so."""
         return tuple(o for o in self.outcomes if o.state == state)
+
+
+def sum_words(diagnosis: Diagnosis, *, short: bool = False) -> str:
+    """How the rules fare, in numbers: ``62 rules: 5 looked and found nothing, 30 wait, 27 do not apply``."""
+    count = {state: len(diagnosis.rules(state)) for state in _SUMS}
+    told = [f"{count[state]} {words[count[state] != 1]}" for state, words in _SUMS.items() if count[state]]
+    said = f"{len(diagnosis.outcomes)} rules: {', '.join(told)}"
+    nothing = "nothing" if count["found"] else "found nothing"
+    return said.replace("looked and found nothing", nothing) if short else said
 
 
 def ranked(findings: Iterable[Finding], session: Session) -> tuple[Finding, ...]:

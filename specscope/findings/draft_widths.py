@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from specscope.findings.rule import Collecting
+from specscope.findings.rule import Collecting, Inapplicable
+from specscope.findings.unjudged import TABLES_ALONE, WIDTHS, no_method, wait
 
 if TYPE_CHECKING:
+    from specscope.findings.rule import Unjudged
     from specscope.session.state import Target
 
 LEAST_DRAFTED: Final = 200
@@ -33,16 +35,25 @@ class DraftWidths(NamedTuple):
         return self.accepted / self.drafted
 
 
-def draft_widths(target: Target, least_cycles: int) -> DraftWidths | Collecting | None:
-    """The drafts of the one drafter in force; None: several methods draft, or the width in force is not known."""
+_LIMIT: Final = Collecting("the draft width in force (the command line or the log)")
+
+
+def draft_widths(target: Target, least_cycles: int) -> DraftWidths | Unjudged:
+    """The drafts of the one drafter in force, where the width in force is known."""
     types, totals, limit = target.config.types, target.totals, width_in_force(target)
-    if types is None or len(types) != 1 or not types[0].startswith("draft-") or not limit:
-        return None
+    if not types:
+        return no_method(target) or _LIMIT
+    if len(types) != 1:
+        return Inapplicable("several methods draft")
+    if not types[0].startswith("draft-"):
+        return TABLES_ALONE
+    if not limit:
+        return wait(target, _LIMIT)
     cycles, drafted, accepted = totals.cycles or 0, totals.drafted, totals.accepted
     if cycles < least_cycles or (drafted is not None and drafted < LEAST_DRAFTED):
-        return Collecting(f"{least_cycles} draft cycles and {LEAST_DRAFTED} draft tokens ({cycles} cycles so far)")
+        return wait(target, f"{least_cycles} draft cycles and {LEAST_DRAFTED} draft tokens ({cycles} cycles so far)")
     if drafted is None or accepted is None:
-        return Collecting("the widths of the drafts: --metrics, or LLAMA_TRACE=1 in the server's environment")
+        return WIDTHS
     return DraftWidths(cycles, drafted, accepted, limit, drafted / cycles)
 
 

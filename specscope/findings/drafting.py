@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.rule import Collecting
+from specscope.findings.unjudged import PLAIN, TABLES_ALONE, no_method, wait
 from specscope.flags.rewrite import DRAFT_WIDTH, WIDTH_FLAGS
 from specscope.session.economics.acceptance import LEAST_CYCLES
 from specscope.session.economics.method_book import TABLE
@@ -14,12 +15,16 @@ from specscope.session.economics.verdict import EVEN, pays
 from specscope.session.economics.words import HOW
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Case, Rule, Seen
+    from specscope.findings.rule import Case, Rule, Seen, Unjudged
     from specscope.session.economics.state import PlainTime, Span, WidthPoint
     from specscope.session.state import Target
 
 SPECULATION: Final = "https://github.com/ggml-org/llama.cpp/blob/master/docs/speculative.md"
 """The server's methods and their flags."""
+
+ONE_BY_ONE: Final = Collecting(
+    f"{LEAST_CYCLES} draft cycles seen one by one, not only counted (--trace auto, as root, or LLAMA_TRACE=1)"
+)
 
 _MODELS: Final = frozenset({"block", "token"})
 """How a drafter with a model drafts; where tables and it are not told apart, how is not known."""
@@ -35,16 +40,33 @@ NO_LOSS_PCT: Final = 0.0
 """While the interval is above it, the other width is still no worse."""
 
 
-def judged(target: Target) -> Economics | Seen:
+def judged(target: Target) -> Economics | Unjudged:
     """The server's economics once they hold a verdict; else what a rule that rests on them says."""
     economics = target.economics
-    if target.config.types == () or not economics.cycles:
-        return ()
+    if not target.config.types and (target.config.types is not None or not economics.cycles):
+        return no_method(target) or _some(0)
     if economics.cycles < LEAST_CYCLES:
-        return Collecting(f"{LEAST_CYCLES} draft cycles ({economics.cycles} so far)")
+        counted = not economics.cycles and target.totals.cycles
+        return wait(target, ONE_BY_ONE if counted else _some(economics.cycles))
     if economics.collecting:
         return Collecting("cycles whose own time is seen (--trace auto, as root)")
     return economics
+
+
+def _some(cycles: int) -> Collecting:
+    return Collecting(f"{LEAST_CYCLES} draft cycles ({cycles} so far)")
+
+
+def no_drafter(target: Target) -> Unjudged | None:
+    """Why nothing can be said of a drafter's own drafts; None: one with a model drafts, and its cycles are told."""
+    none = no_method(target)
+    if none is not None:
+        return none
+    if not has_drafter(target):
+        return TABLES_ALONE
+    return (
+        None if tells_drafter(target) else wait(target, "the drafter's own cycles, beside the tables' (--trace auto)")
+    )
 
 
 def at_width(economics: Economics, n_max: int) -> WidthPoint | None:
@@ -114,8 +136,9 @@ def slower(case: Case) -> Economics | Seen:
     economics = judged(case.target)
     if not isinstance(economics, Economics):
         return economics
-    high = economics.speedup.high if economics.speedup is not None else None
-    if not case.holds(high, raise_at=0.99, clear_at=1 - EVEN):
+    if economics.speedup is None:
+        return PLAIN
+    if not case.holds(economics.speedup.high, raise_at=0.99, clear_at=1 - EVEN):
         return ()
     return economics
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.diagnosis import Diagnosis, Outcome, ranked
 from specscope.findings.registry import RULES
-from specscope.findings.rule import Case, Collecting
+from specscope.findings.rule import Case, Collecting, Inapplicable
 from specscope.findings.track import RAISE_S, Track
 
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ class Engine:
 
     A finding is identified by its code and subject. It is raised once it has lasted (:mod:`specscope.findings.track`;
     a settled one at once), keeps the time at which it was first seen, and stays while its rule has too little to
-    judge by. A restart of the server and a reset of the counts clear all findings about it.
+    judge by. Where its rule does not apply any more, it is cleared as one that is no longer found. A restart of the
+    server and a reset of the counts clear all findings about it.
 
     Args:
         against: the last state of a recording to compare with.
@@ -95,11 +96,13 @@ def _outcome(rule: Rule, case: Case, tracks: dict[str, Track], *, final: bool) -
         for name in [name for name, track in tracks.items() if not track.raised]:
             del tracks[name]
         return Outcome(rule, case.target.id, "found" if tracks else "collecting", seen.needs)
-    _follow(seen, tracks, case.session.at, final=final)
+    _follow(() if isinstance(seen, Inapplicable) else seen, tracks, case.session.at, final=final)
     if any(track.raised for track in tracks.values()):
         return Outcome(rule, case.target.id, "found")
     if tracks:
         return Outcome(rule, case.target.id, "collecting", f"to see it for {RAISE_S:g} s")
+    if isinstance(seen, Inapplicable):
+        return Outcome(rule, case.target.id, "inapplicable", seen.why)
     return Outcome(rule, case.target.id, "nothing")
 
 

@@ -9,8 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple, TypeAlias
 
 from specscope.findings.drafter_file import NEEDS_DRAFTER, misfit, vocabularies_differ, without_heads
+from specscope.findings.rule import Inapplicable
+from specscope.findings.unjudged import SLOTS, no_method, wait
 
 if TYPE_CHECKING:
+    from specscope.findings.rule import Seen
     from specscope.session.state import Target
 
 Cause: TypeAlias = Literal[
@@ -47,6 +50,23 @@ def refusal(target: Target) -> Refusal | None:
     if by_log is not None or at_work is None:
         return by_log
     return _by_files(target)
+
+
+def not_refused(target: Target, method: str = "") -> Seen:
+    """What a rule says that tells of one reason, on a server that shows no such reason.
+
+    Args:
+        target: the server.
+        method: the only one that the reason is about; empty: any.
+    """
+    asked = target.config.asked
+    if not asked and (target.config.types is None or target.server == "down"):
+        return no_method(target) or ()
+    if not asked:
+        return Inapplicable("no drafting method was asked for")
+    if method and method not in asked:
+        return Inapplicable(f"{method} was not asked for")
+    return wait(target, SLOTS) if speculates(target) is None else ()
 
 
 def lacks_drafter(target: Target) -> tuple[str, ...]:

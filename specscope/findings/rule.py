@@ -70,8 +70,18 @@ class Collecting:
     needs: str
 
 
-Seen: TypeAlias = tuple[Finding, ...] | Collecting
-"""What a look gives: findings (none when nothing is wrong, or the rule has nothing to say here), or a wait."""
+@dataclass(frozen=True, slots=True)
+class Inapplicable:
+    """A rule that has nothing to judge on this server as it is; ``why`` says so, as in "does not apply: ..."."""
+
+    why: str
+
+
+Unjudged: TypeAlias = Collecting | Inapplicable
+"""A look that could not judge."""
+
+Seen: TypeAlias = tuple[Finding, ...] | Unjudged
+"""What a look gives: findings (none only where it judged and nothing is wrong), or why it could not judge."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +129,8 @@ class Case:
 class Rule:
     """A rule: its identity, and its look at one case.
 
-    ``look`` returns findings (none when all is well) or :class:`Collecting`. The explanation for users is the
+    ``look`` returns findings (none when it had what it needs to judge by, and all is well), :class:`Collecting` or
+    :class:`Inapplicable`. The explanation for users is the
     docstring of the rule's module, in the sections Looks at, Why it matters, What to do, Evidence.
     """
 

@@ -8,6 +8,12 @@ if TYPE_CHECKING:
     from specscope.session.state import Target
 
 
+def has_drafted(target: Target) -> bool:
+    """Whether it is known to have made a draft."""
+    since = target.referee.since_start
+    return bool(target.totals.cycles or target.totals.drafted or (since is not None and since.drafts))
+
+
 def undrafted_tokens(target: Target) -> int | None:
     """How many, if it has never drafted; None: it has, or nothing counts drafts here.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from specscope.session.provenance.against import LEAST_DRAFTED, LEAST_REQUESTS
 from specscope.session.provenance.values import any_of, written
 
 if TYPE_CHECKING:
@@ -64,15 +65,23 @@ def _varying(drift: RequestDrift) -> list[str]:
 
 
 def against_lines(found: Against) -> list[str]:
-    """What is not as in the recorded run, a line each; one line when nothing differs."""
-    lines = [_difference(d) for d in (*found.identity, *found.settings, *found.flags)]
-    lines += [_moved(m) for m in found.figures if m.beyond]
-    if not lines:
-        lines = ["nothing differs from the recorded run beyond noise"]
-    if found.too_few:
-        names = ", ".join(FIGURES[figure] for figure in found.too_few)
-        lines.append(f"not compared, too few requests: {names}")
-    return lines
+    """What could be compared with the recorded run and what could not, then what is not as in it, a line each."""
+    differences = [_difference(d) for d in (*found.identity, *found.settings, *found.flags)]
+    alike = [] if differences else ["configuration: nothing differs of what both runs show"]
+    return [*_compared(found), *alike, *differences, *(_moved(m) for m in found.figures if m.beyond)]
+
+
+def _compared(found: Against) -> list[str]:
+    """How much of the speed was compared: without requests in both runs, nothing of it is known to be the same."""
+    lacking = ", ".join(FIGURES[figure] for figure in found.too_few)
+    why = (
+        f"too few whole requests ({LEAST_REQUESTS} in both runs, for acceptance {LEAST_DRAFTED} drafted tokens as well)"
+    )
+    if not found.figures:
+        return [f"NO FIGURE WAS COMPARED, {why}: {lacking}"]
+    known = ", ".join(dict.fromkeys(FIGURES[m.figure] for m in found.figures))
+    same = "" if any(m.beyond for m in found.figures) else ": no change beyond noise"
+    return [f"compared: {known}{same}", *([f"not compared, {why}: {lacking}"] if lacking else [])]
 
 
 def _difference(found: Difference) -> str:

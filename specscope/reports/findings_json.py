@@ -12,15 +12,22 @@ Json = dict[str, Any]
 
 
 def diagnosis_json(diagnosis: Diagnosis) -> Json:
-    """``findings``, the worst first; ``collecting``: rules that wait; ``failed``: rules that broke; and counts."""
+    """``findings``, the worst first; then rules that wait, that do not apply, and that broke; and counts.
+
+    In ``rules``, ``looked`` counts all rules, whatever came of them; the other counts add up to it.
+    """
     return {
         "findings": [finding_json(f) for f in diagnosis.findings],
         "collecting": [_waiting(o) for o in diagnosis.rules("collecting")],
+        "does_not_apply": [_inapplicable(o) for o in diagnosis.rules("inapplicable")],
         "failed": [_failed(o) for o in diagnosis.rules("failed")],
         "rules": {
             "looked": len(diagnosis.outcomes),
             "found": len(diagnosis.rules("found")),
             "nothing": len(diagnosis.rules("nothing")),
+            "collecting": len(diagnosis.rules("collecting")),
+            "does_not_apply": len(diagnosis.rules("inapplicable")),
+            "failed": len(diagnosis.rules("failed")),
         },
     }
 
@@ -45,6 +52,10 @@ def finding_json(finding: Finding) -> Json:
 
 def _waiting(outcome: Outcome) -> Json:
     return {**_rule(outcome), "needs": outcome.says}
+
+
+def _inapplicable(outcome: Outcome) -> Json:
+    return {**_rule(outcome), "why": outcome.says}
 
 
 def _failed(outcome: Outcome) -> Json:

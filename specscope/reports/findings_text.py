@@ -6,25 +6,53 @@ import re
 from typing import TYPE_CHECKING
 
 from specscope import __version__
+from specscope.findings.diagnosis import sum_words
 from specscope.reports.text import UNKNOWN, printable
 from specscope.session.tiers import evidence_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from specscope.findings.diagnosis import Diagnosis
-    from specscope.findings.rule import Finding
+    from specscope.findings.diagnosis import Diagnosis, Outcome
+    from specscope.findings.rule import Finding, Rule
     from specscope.session.state import Session, Target
 
 
-def findings_text(diagnosis: Diagnosis) -> str:
-    """All findings, each with its evidence and advice; then the rules that wait or broke, and how many looked."""
+def findings_text(diagnosis: Diagnosis, *, brief: bool = False) -> str:
+    """All findings, each with its evidence and advice; then the rules that could not judge, and all in numbers.
+
+    ``brief``: of the rules that wait or do not apply the numbers alone.
+    """
     lines = [line for finding in diagnosis.findings for line in _finding(finding)] or ["no findings"]
-    lines += [f"collecting: {o.rule.code} {o.rule.name} needs {o.says}" for o in diagnosis.rules("collecting")]
+    lines += [] if brief else _unjudged(diagnosis)
     lines += [f"FAILED: {o.rule.code} {o.rule.name}: {o.says}" for o in diagnosis.rules("failed")]
     if diagnosis.outcomes:
-        lines.append(f"{len(diagnosis.outcomes)} rules looked, {len(diagnosis.rules('nothing'))} found nothing")
+        lines.append(sum_words(diagnosis) + ("; specscope check says for what, and why" if brief else ""))
     return "\n".join(printable(line) for line in lines)
+
+
+def _unjudged(diagnosis: Diagnosis) -> list[str]:
+    """What waits, and what does not apply."""
+    lines = [_waits(needs, rules) for needs, rules in _alike(diagnosis.rules("collecting"))]
+    apart = [f"{why} ({_codes(rules)})" for why, rules in _alike(diagnosis.rules("inapplicable"))]
+    return [*lines, *([f"does not apply: {'; '.join(apart)}"] if apart else [])]
+
+
+def _alike(outcomes: Iterable[Outcome]) -> list[tuple[str, list[Rule]]]:
+    """What several rules say alike, once, with the rules that say it."""
+    said: dict[str, list[Rule]] = {}
+    for outcome in outcomes:
+        said.setdefault(outcome.says, []).append(outcome.rule)
+    return list(said.items())
+
+
+def _waits(needs: str, rules: list[Rule]) -> str:
+    names = ", ".join(f"{rule.code} {rule.name}" for rule in rules)
+    return f"waits: {names} need{'s' if len(rules) == 1 else ''} {needs}"
+
+
+def _codes(rules: list[Rule]) -> str:
+    return ", ".join(rule.code for rule in rules)
 
 
 def _finding(f: Finding) -> list[str]:
@@ -53,7 +81,10 @@ def findings_markdown(session: Session, diagnosis: Diagnosis) -> str:
         lines += ["", "No findings."]
     waiting = [f"`{o.rule.name}` needs {o.says}" for o in diagnosis.rules("collecting")]
     waiting += [f"`{o.rule.name}` FAILED: {_code(o.says)}" for o in diagnosis.rules("failed")]
+    lines += ["", f"{sum_words(diagnosis)}."] if diagnosis.outcomes else []
     lines += _folded("rules that could not judge", waiting)
+    apart = [f"{why}: {_codes(rules)}" for why, rules in _alike(diagnosis.rules("inapplicable"))]
+    lines += _folded("rules that do not apply here", apart)
     return "\n".join(printable(line) for line in lines)
 
 

@@ -27,12 +27,14 @@ HEAD: Final = """\
 
 Written by `specscope explain --markdown > docs/findings.md` from the rules themselves; do not edit it by hand.
 
-A rule looks at what was seen of one server and finds something, finds nothing, or says what it waits for. A finding
+A rule looks at what was seen of one server. It finds something; or it finds nothing, which it says only where it had
+what it needs to judge by; or it waits, and says for what and how to get it (200 draft cycles, a recorded run, a
+trace); or it does not apply to this server as it is (no GPU, speculation off, no experts), and says why. A finding
 has a severity (info, warning, critical), a subject, the figures that show it, what to change, and what it costs in ms
 per cycle or tokens per second where that was measured. It is raised once it has been seen for 2 s (one that follows
 from a flag or a file at once), stays while its rule has too little to judge by, and is cleared when it has not been
-seen for 5 s, when the server restarts and when the counts are reset. The level below is the rule's own; a single
-finding may be milder or graver."""
+seen or its rule has not applied for 5 s, when the server restarts and when the counts are reset. The level below is
+the rule's own; a single finding may be milder or graver."""
 
 
 def first_line(rule: Rule) -> str:

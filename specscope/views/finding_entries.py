@@ -1,4 +1,4 @@
-"""What the Findings screen lists of one server: its findings, then the rules that found nothing yet."""
+"""What the Findings screen lists of one server: its findings, then the rules without one, by how they fare."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.registry import rule_by
 
 if TYPE_CHECKING:
-    from specscope.findings.diagnosis import Diagnosis, Outcome, State
+    from specscope.findings.diagnosis import Outcome, State
     from specscope.findings.rule import Finding, Rule
     from specscope.views.frame import Frame
 
-AFTER: Final[tuple[State, ...]] = ("failed", "collecting", "nothing")
+AFTER: Final[tuple[State, ...]] = ("failed", "collecting", "inapplicable", "nothing")
 """The order in which rules without a finding follow."""
 
 
@@ -50,15 +50,3 @@ def entries_of(frame: Frame) -> tuple[Entry, ...]:
 
 def _of_finding(finding: Finding, outcome: Outcome | None) -> Entry:
     return Entry(outcome.rule if outcome is not None else rule_by(finding.code), finding, outcome)
-
-
-def sum_words(diagnosis: Diagnosis) -> str:
-    """How the rules fare, in numbers."""
-    count = {state: len(diagnosis.rules(state)) for state in AFTER}
-    said = [
-        f"{len(diagnosis.outcomes)} rules look",
-        f"{count['nothing']} find nothing",
-        f"{count['collecting']} wait for more" if count["collecting"] else "",
-        f"{count['failed']} FAILED" if count["failed"] else "",
-    ]
-    return ", ".join(part for part in said if part)

@@ -6,8 +6,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from economics_bench import Bench
+from judged import said
 
-from specscope.findings.rule import Case, Collecting
+from specscope.findings.rule import Case
 from specscope.session.economics.recorded import recorded_run
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ def found_at(
 ) -> Finding:
     """The one finding of the server."""
     seen = look_at(rule, fold, raised=raised, against=against)
-    assert not isinstance(seen, Collecting), seen.needs
+    assert isinstance(seen, tuple), said(seen)
     (finding,) = seen
     assert (finding.code, finding.name, finding.subject) == (rule.code, rule.name, subject)
     return finding

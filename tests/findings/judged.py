@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 
-from specscope.findings.rule import Case, Collecting
+from specscope.findings.rule import Case, Collecting, Inapplicable
 from specscope.session.fold import Fold
 from specscope.session.provenance.recommend import Advice
 
@@ -57,11 +57,25 @@ def found(
 ) -> Finding:
     """The one finding of the facts."""
     seen = look(rule, *facts, profile=profile, raised=raised, against=against, cards=cards)
-    assert not isinstance(seen, Collecting), seen.needs
+    assert isinstance(seen, tuple), said(seen)
     (finding,) = seen
     assert (finding.code, finding.name) == (rule.code, rule.name)
     assert (finding.target, finding.subject) == ("t0", subject)
     return finding
+
+
+def said(seen: Seen) -> str:
+    """What came of a look, in words."""
+    if isinstance(seen, Collecting):
+        return f"waits: {seen.needs}"
+    if isinstance(seen, Inapplicable):
+        return f"does not apply: {seen.why}"
+    return "found" if seen else "nothing"
+
+
+def state(seen: Seen) -> str:
+    """The same without what it waits for, or why it does not apply."""
+    return said(seen).partition(":")[0]
 
 
 def evidence(finding: Finding) -> dict[str, str]:

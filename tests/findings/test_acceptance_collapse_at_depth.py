@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.acceptance_collapse_at_depth import MIN_STEPS, RULE
@@ -42,12 +42,19 @@ def test_beyond_what_the_drafter_was_trained_for() -> None:
 
 
 @pytest.mark.parametrize(
-    "accepted",
-    [(3.0, 3.0, 3.0, 3.0), (3.0, 2.5, 1.8, 1.3), (3.0, 0.2, 3.0), (0.1, 0.1, 0.0), (3.0,), ()],
+    ("accepted", "says"),
+    [
+        ((3.0, 3.0, 3.0, 3.0), "nothing"),
+        ((3.0, 2.5, 1.8, 1.3), "nothing"),
+        ((3.0, 0.2, 3.0), "nothing"),
+        ((0.1, 0.1, 0.0), "nothing"),
+        ((3.0,), "waits"),
+        ((), "waits"),
+    ],
     ids=["steady", "slowly less", "of another kind in between", "never any", "one depth", "nothing"],
 )
-def test_no_collapse(accepted: tuple[float, ...]) -> None:
-    assert look(RULE, *at_depths(*accepted)) == ()
+def test_no_collapse(accepted: tuple[float, ...], says: str) -> None:
+    assert state(look(RULE, *at_depths(*accepted))) == says
 
 
 @pytest.mark.parametrize(("deep", "is_kept"), [(1.2, True), (1.5, False)])
@@ -65,4 +72,4 @@ def test_too_few_steps_at_depth() -> None:
 
 @pytest.mark.parametrize("types", ["ngram-mod", "ngram-mod,draft-dflash", "none"])
 def test_it_is_about_drafters_alone(types: str) -> None:
-    assert look(RULE, *at_depths(3.0, 3.0, 0.1)[1:], b.process(f"--spec-type {types}")) == ()
+    assert state(look(RULE, *at_depths(3.0, 3.0, 0.1)[1:], b.process(f"--spec-type {types}"))) == "does not apply"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.acceptance_regressed import RULE
@@ -80,7 +80,8 @@ def test_once_raised_it_stays_until_it_is_nearly_back() -> None:
 
 @pytest.mark.parametrize("line", [LINE.replace("n-max 7", "n-max 15"), "--spec-type ngram-mod"])
 def test_another_width_or_method_cannot_be_compared(line: str) -> None:
-    assert look(RULE, *run(0.6, seed=2)[1:], b.process(line, env={}), against=BEFORE) == ()
+    says = said(look(RULE, *run(0.6, seed=2)[1:], b.process(line, env={}), against=BEFORE))
+    assert says == "does not apply: the recorded run drafted with other methods or another width"
 
 
 def test_a_recording_of_several_servers_is_compared_by_the_model() -> None:
@@ -93,13 +94,20 @@ def test_a_recording_of_several_servers_is_compared_by_the_model() -> None:
         two.apply(type(fact)(**values | {"target": "t1"}))
     now = run(0.6, seed=2)
     assert found(RULE, *now, b.model(name="a"), against=two.view())
-    assert look(RULE, *now, b.model(name="b"), against=two.view()) == ()  # it drafted nothing there
-    assert look(RULE, *now, b.model(name="x"), against=two.view()) == ()
-    assert look(RULE, *now, against=two.view()) == ()
+    assert (
+        said(look(RULE, *now, b.model(name="b"), against=two.view()))
+        == "does not apply: the recorded run made no drafts"
+    )  # it drafted nothing there
+    says = said(look(RULE, *now, b.model(name="x"), against=two.view()))
+    assert says == "does not apply: the recording has no server with this model"
+    assert said(look(RULE, *now, against=two.view())) == "does not apply: the recording has no server with this model"
 
 
 def test_too_few_requests() -> None:
     waits = look(RULE, *run(0.6, seed=2, count=2), against=BEFORE)
     assert waits == Collecting("3 requests and 200 drafted tokens of each kind of work in both runs")
-    assert look(RULE, *run(0.6, seed=2)) == ()
-    assert look(RULE, against=BEFORE) == ()
+    assert (
+        said(look(RULE, *run(0.6, seed=2))) == "waits: a recorded run to compare with (specscope check --against FILE)"
+    )
+    says = said(look(RULE, against=BEFORE))
+    assert says == "waits: to know which methods draft (/slots, the log or the command line)"

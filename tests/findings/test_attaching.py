@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
+from judged import state as state_of
 
 from specscope import events as ev
 from specscope.findings.server.key_needed import RULE as KEY
@@ -49,10 +50,14 @@ def test_a_server_that_wants_a_key() -> None:
 @pytest.mark.parametrize("state", STATES)
 def test_no_other_state_is_that(state: ev.ServerState) -> None:
     key = b.process("-m m.gguf --api-key ***")
-    assert look(ROUTER, key, server(state)) == look(KEY, key, server(state)) == ()
+    not_yet = state == "unknown"
+    assert state_of(look(ROUTER, key, server(state))) == ("waits" if not_yet else "does not apply")
+    expected = {"unknown": "waits", "down": "does not apply"}
+    assert state_of(look(KEY, key, server(state))) == expected.get(state, "nothing")
 
 
 def test_neither_is_said_of_a_server_that_nothing_is_known_of() -> None:
-    assert look(ROUTER) == look(KEY) == ()
-    assert look(ROUTER, server("needs_key")) == look(KEY, server("router", SAID)) == ()
+    assert said(look(ROUTER)) == said(look(KEY)) == "waits: the server's first answer"
+    assert said(look(ROUTER, server("needs_key"))) == "does not apply: this is no router"
+    assert look(KEY, server("router", SAID)) == ()
     assert look(KEY, server("needs_key"), b.server("ready", 1.0)) == ()

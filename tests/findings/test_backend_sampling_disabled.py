@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.host.backend_sampling_disabled import RULE
 
@@ -40,20 +40,21 @@ def test_probabilities_before_sampling_want_the_logits() -> None:
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "says"),
     [
-        {"backend_sampling": True},
-        {"backend_sampling": True, "n_probs": 0},
-        {"backend_sampling": True, "n_probs": 5, "post_sampling_probs": True},
-        {"backend_sampling": False, "n_probs": 5},
-        {"n_probs": 5},
+        ({"backend_sampling": True}, "nothing"),
+        ({"backend_sampling": True, "n_probs": 0}, "nothing"),
+        ({"backend_sampling": True, "n_probs": 5, "post_sampling_probs": True}, "nothing"),
+        ({"backend_sampling": False, "n_probs": 5}, "does not apply"),
+        ({"n_probs": 5}, "does not apply"),
     ],
     ids=str,
 )
-def test_requests_that_are_sampled_as_asked(params: dict[str, object]) -> None:
-    assert look(RULE, asked(**params)) == ()
+def test_requests_that_are_sampled_as_asked(params: dict[str, object], says: str) -> None:
+    assert state(look(RULE, asked(**params))) == says
 
 
 def test_a_line_of_long_ago_is_no_longer_told() -> None:
     assert found(RULE, GRAMMAR, b.mark("", 600.0))
-    assert look(RULE, GRAMMAR, b.mark("", 602.0)) == ()
+    assert said(look(RULE, GRAMMAR, b.mark("", 602.0))) == "waits: a request whose parameters are seen (/slots)"
+    assert look(RULE, GRAMMAR, b.mark("", 602.0), raised=["t0"]) == ()

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import builders as b
 import pytest
 from driver_says import PID, reading, served
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from msgspec.structs import replace
 from nvml_standin import busy_h200
 from replayed import replayed
@@ -67,7 +67,7 @@ async def test_once_raised_it_stays_until_the_clock_is_well_above(gpus: Gpus) ->
 async def test_of_several_devices_each_waits_for_the_others(gpus: Gpus) -> None:
     low = await at(gpus, 1200, 35)
     second = [replace(fact, index=1) for fact in (low.found, low.memory)]
-    assert look(RULE, *served((low, 40)), *second) == ()
+    assert said(look(RULE, *served((low, 40)), *second)) == "does not apply: of several GPUs each waits for the others"
 
 
 async def test_too_little_is_seen(gpus: Gpus) -> None:

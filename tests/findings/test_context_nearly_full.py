@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import builders as b
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.findings.memory.context_nearly_full import RULE
 
@@ -69,12 +69,18 @@ def test_each_slot_is_judged_by_itself() -> None:
 
 def test_what_is_not_nearly_full() -> None:
     assert look(RULE, *filled(3_880)) == ()  # 94.7 %
-    assert look(RULE, b.busy(0.5), b.step(1.0, 100, fill_tokens=3_900)) == ()  # of what, nobody tells
-    assert look(RULE, b.busy(0.5, n_ctx=4096)) == ()
+    assert (
+        said(look(RULE, b.busy(0.5), b.step(1.0, 100, fill_tokens=3_900)))
+        == "waits: a slot at work, with what lies in it (/slots)"
+    )  # of what, nobody tells
+    assert said(look(RULE, b.busy(0.5, n_ctx=4096))) == "waits: a slot at work, with what lies in it (/slots)"
 
 
 def test_what_an_idle_server_holds_from_before_the_watch_is_no_finding() -> None:
-    assert look(RULE, b.idle(0.1, task=7, n_ctx=4096, fill_tokens=4_000)) == ()
+    assert (
+        said(look(RULE, b.idle(0.1, task=7, n_ctx=4096, fill_tokens=4_000)))
+        == "waits: a slot at work, with what lies in it (/slots)"
+    )
 
 
 def test_once_raised_it_stays_until_there_is_room() -> None:

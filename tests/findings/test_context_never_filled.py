@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from replayed import recording
 
 from specscope.events import PropsRead, SlotChanged, SlotStepped
@@ -67,14 +67,20 @@ def test_once_raised_it_stays_until_clearly_more_is_used() -> None:
 
 def test_a_cache_that_is_small_is_not_worth_a_word() -> None:
     small = [b.ev.BufferLogged(at=b.T0, device="CUDA0", kind="KV", bytes=200 << 20, model="target")]
-    assert look(RULE, *small, *requests(), b.mark("", 2 * HOUR)) == ()
+    assert (
+        said(look(RULE, *small, *requests(), b.mark("", 2 * HOUR)))
+        == "does not apply: the whole KV cache takes less than 256 MiB"
+    )
 
 
 def test_too_little_is_seen() -> None:
     needs = Collecting("an hour of work, with 20 requests or 10,000 tokens")
     assert look(RULE, *RESERVED, *requests(), b.mark("", 0.9 * HOUR)) == needs
     assert look(RULE, *RESERVED, *requests(count=19), b.mark("", 2 * HOUR)) == needs
-    assert look(RULE, b.idle(0.1, task=None, n_ctx=262_144), b.mark("", 2 * HOUR)) == ()
+    assert (
+        said(look(RULE, b.idle(0.1, task=None, n_ctx=262_144), b.mark("", 2 * HOUR)))
+        == "waits: an hour of work, with 20 requests or 10,000 tokens"
+    )
 
 
 def test_slots_of_their_own_are_advised_for_all() -> None:

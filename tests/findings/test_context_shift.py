@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builders as b
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.findings.memory.context_shift import RULE
 
@@ -36,7 +36,7 @@ def test_a_new_prompt_or_an_end_is_no_shift() -> None:
 
 
 def test_a_line_about_a_request_that_is_not_known_tells_nothing() -> None:
-    assert look(RULE, SHIFT) == ()
+    assert said(look(RULE, SHIFT)) == "waits: a request"
 
 
 def test_it_is_over_after_twenty_requests_without() -> None:

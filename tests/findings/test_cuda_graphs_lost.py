@@ -8,7 +8,7 @@ import builders as b
 import msgspec
 import pytest
 from driver_says import PID, reading, served
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from nvml_standin import busy_h200
 
 from specscope.events import GpuFound
@@ -56,7 +56,7 @@ async def test_a_capability_that_is_no_number_is_unknown(gpus: Gpus, compute: st
         msgspec.structs.replace(fact, compute=compute) if isinstance(fact, GpuFound) else fact
         for fact in served((await reading(gpus), 1))
     ]
-    assert look(RULE, CUDA, *facts) == ()
+    assert look(RULE, b.process("-m m.gguf", env={}), CUDA, *facts) == ()
 
 
 async def test_a_device_that_is_too_old(gpus: Gpus) -> None:
@@ -65,17 +65,20 @@ async def test_a_device_that_is_too_old(gpus: Gpus) -> None:
     finding = found(RULE, CUDA, *old)
     assert finding.severity == "info"
     assert evidence(finding)["compute capability"] == "6.1 (Tesla P40)"
-    assert look(RULE, *old) == ()  # it may compute with Vulkan
+    assert look(RULE, b.process("-m m.gguf", env={}), *old) == ()  # it may compute with Vulkan
     gpus.set(0, "DeviceGetCudaComputeCapability", 7, 0)
 
 
 @pytest.mark.parametrize("capability", [(7, 0), (9, 0), (12, 1)])
 async def test_a_device_that_has_them(gpus: Gpus, capability: tuple[int, int]) -> None:
     gpus.add(busy_h200(PID) | {"DeviceGetCudaComputeCapability": capability})
-    assert look(RULE, CUDA, *served((await reading(gpus), 1))) == ()
+    has_them = served((await reading(gpus), 1))
+    assert look(RULE, b.process("-m m.gguf", env={}), CUDA, *has_them) == ()
+    assert state(look(RULE, CUDA, *has_them)) == "waits"  # a variable may switch them off
 
 
 def test_on_a_cpu_there_are_none_to_lose() -> None:
-    assert look(RULE, DISABLED) == ()
+    assert said(look(RULE, DISABLED)) == "does not apply: no GPU seen"
     assert look(RULE, b.process("-m m.gguf", env={}), CUDA) == ()
-    assert look(RULE, b.process("-m m.gguf"), CUDA) == ()
+    says = said(look(RULE, b.process("-m m.gguf"), CUDA))
+    assert says == "waits: the server's environment (on its own machine, as its user or root)"

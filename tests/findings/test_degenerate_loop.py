@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from replayed import replayed
 
 from specscope.findings.rule import Case, Collecting
@@ -49,19 +49,19 @@ def test_the_recording_of_tables_has_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        request(7, params={"ignore_eos": False}),
-        request(7, params={}),
-        request(5),
-        request(7, plain=2000),
-        [b.process("--spec-type draft-dflash --spec-synth-rates 1,1,1,1,1,1,1"), *request(7)],
-        [b.said("synthetic_acceptance"), *request(7)],
+        (request(7, params={"ignore_eos": False}), "nothing"),
+        (request(7, params={}), "waits"),
+        (request(5), "nothing"),
+        (request(7, plain=2000), "nothing"),
+        ([b.process("--spec-type draft-dflash --spec-synth-rates 1,1,1,1,1,1,1"), *request(7)], "does not apply"),
+        ([b.said("synthetic_acceptance"), *request(7)], "does not apply"),
     ],
     ids=["may stop", "not known", "5 of 7", "few of its tokens from drafts", "by chance", "by chance, said"],
 )
-def test_no_loop(facts: list[ev.Event]) -> None:
-    assert look(RULE, DRAFTS, *facts) == ()
+def test_no_loop(facts: list[ev.Event], says: str) -> None:
+    assert state(look(RULE, DRAFTS, *facts)) == says
 
 
 def test_one_of_many_does_not_inflate_them_and_a_quarter_does() -> None:
@@ -73,6 +73,12 @@ def test_one_of_many_does_not_inflate_them_and_a_quarter_does() -> None:
     assert found(RULE, DRAFTS, *served(1, 3))
     assert found(RULE, DRAFTS, *served(1, 7), raised=["t0"])
     assert look(RULE, DRAFTS, *served(1, 8), raised=["t0"]) == ()
+
+
+def test_once_raised_it_is_over_when_no_forced_request_is_among_the_latest() -> None:
+    unforced = [DRAFTS, b.launched(0.1), b.logged(1.0, generated=30, drafted=40, accepted=10)]
+    assert state(look(RULE, *unforced)) == "waits"  # its parameters were not seen
+    assert look(RULE, *unforced, raised=["t0"]) == ()
 
 
 def test_by_polling_the_widths_are_those_of_the_drafter() -> None:
@@ -87,4 +93,4 @@ def test_by_polling_the_widths_are_those_of_the_drafter() -> None:
 def test_too_short_to_tell() -> None:
     waits = look(RULE, DRAFTS, *request(7, cycles=20))
     assert waits == Collecting("a forced request of 256 tokens with 200 drafted ones (161 so far)")
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

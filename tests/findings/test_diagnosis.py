@@ -7,7 +7,8 @@ from dataclasses import replace
 import builders as b
 import pytest
 
-from specscope.findings.diagnosis import Diagnosis, ranked
+from specscope.findings.diagnosis import Diagnosis, Outcome, ranked, sum_words
+from specscope.findings.registry import RULES
 from specscope.findings.rule import Finding
 from specscope.session.state import Rates
 
@@ -57,3 +58,13 @@ def test_what_loses_nothing_stands_with_what_has_no_known_loss() -> None:
 def test_of_one_server() -> None:
     both = Diagnosis((finding("SPC101"), finding("SPC102", target="t1", subject="t1 slot 0")))
     assert [f.code for f in both.of("t1").findings] == ["SPC102"]
+
+
+def test_how_the_rules_fare_in_numbers() -> None:
+    states = ["collecting", "inapplicable", "inapplicable", "nothing", "found", "failed"]
+    said = Diagnosis((), tuple(Outcome(rule, "t0", state) for rule, state in zip(RULES, states, strict=False)))
+    whole = "6 rules: 1 found something, 1 looked and found nothing, 1 waits, 2 do not apply, 1 FAILED"
+    assert sum_words(said) == whole
+    assert sum_words(said, short=True) == whole.replace("looked and found nothing", "nothing")
+    quiet = Diagnosis((), (Outcome(RULES[0], "t0", "nothing"),))
+    assert sum_words(quiet, short=True) == "1 rules: 1 found nothing"

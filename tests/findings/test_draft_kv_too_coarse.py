@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.memory.draft_kv_too_coarse import RULE
 from specscope.findings.rule import Collecting
@@ -46,16 +46,16 @@ def test_a_variable_is_advised_as_a_variable() -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "says"),
     [
-        "-md d.gguf --spec-type draft-simple",
-        "-md d.gguf --spec-type draft-simple -ctkd q8_0 -ctvd q5_1",
-        "-md d.gguf --spec-type draft-simple -ctk q4_0",
-        "--spec-type ngram-mod -ctkd q4_0",
+        ("-md d.gguf --spec-type draft-simple", "nothing"),
+        ("-md d.gguf --spec-type draft-simple -ctkd q8_0 -ctvd q5_1", "nothing"),
+        ("-md d.gguf --spec-type draft-simple -ctk q4_0", "nothing"),
+        ("--spec-type ngram-mod -ctkd q4_0", "does not apply"),
     ],
 )
-def test_it_does_not_apply(line: str) -> None:
-    assert look(RULE, b.process(line), *POOR) == ()
+def test_it_does_not_apply(line: str, says: str) -> None:
+    assert state(look(RULE, b.process(line), *POOR)) == says
 
 
 def test_drafts_that_are_accepted_are_no_loss() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat
-from judged import evidence, look
+from judged import evidence, look, said
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.draft_too_narrow import RULE
@@ -53,4 +53,4 @@ def test_once_raised_it_stays_until_fewer_are_accepted() -> None:
 
 def test_too_few_cycles() -> None:
     assert isinstance(look_at(RULE, Bench(n_max=3, requests=1).fold(off())), Collecting)
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

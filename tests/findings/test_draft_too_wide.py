@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat, linear, stepped
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from methods_bench import Kind, Server
 
 from specscope.findings.rule import Collecting
@@ -37,7 +37,10 @@ def test_rows_that_cost_time_and_are_seldom_accepted() -> None:
 
 def test_a_recorded_run_settles_what_this_one_did_not_see() -> None:
     alone = Bench(cost=stepped, ends=False)
-    assert look_at(RULE, alone.fold(off())) == ()
+    assert (
+        said(look_at(RULE, alone.fold(off())))
+        == "waits: cycles of narrower drafts (specscope recipe width K, then --runs FILE)"
+    )
     narrow = recorded_run(Bench(cost=stepped, n_max=7, requests=40, seed=5).target(), "seven.jsonl")
     finding = found_at(RULE, alone.fold(off(), narrow))
     assert "7 tokens" in finding.summary
@@ -87,5 +90,5 @@ def test_too_few_cycles() -> None:
     waits = look_at(RULE, Bench(requests=2).fold(off()))
     assert isinstance(waits, Collecting)
     assert waits.needs.startswith("100 draft cycles (")
-    assert look(RULE) == ()
-    assert look_at(RULE, Bench(n_max=0).fold()) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"
+    assert said(look_at(RULE, Bench(n_max=0).fold())) == "does not apply: speculation is off"

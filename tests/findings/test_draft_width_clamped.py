@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.speculation.draft_width_clamped import RULE
 
@@ -33,17 +33,17 @@ def test_the_widest_draft_seen_stands_beside_it() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [b.process("-md d.gguf --spec-draft-n-max 15"), DFLASH, DRAFTER],
-        [b.process("-md d.gguf --spec-draft-n-max 3"), DFLASH, DRAFTER],
-        [ASKED, DFLASH],
-        [ASKED, DRAFTER, b.busy(params={"speculative.types": "draft-simple"})],
-        [ASKED, DRAFTER, b.busy(params={"speculative.types": "ngram-mod"})],
-        [ASKED, DRAFTER, b.idle(0.1, task=None, speculative=False)],
-        [ASKED, DRAFTER],
-        [DFLASH, DRAFTER],
-        [],
+        ([b.process("-md d.gguf --spec-draft-n-max 15"), DFLASH, DRAFTER], "nothing"),
+        ([b.process("-md d.gguf --spec-draft-n-max 3"), DFLASH, DRAFTER], "nothing"),
+        ([ASKED, DFLASH], "nothing"),
+        ([ASKED, DRAFTER, b.busy(params={"speculative.types": "draft-simple"})], "nothing"),
+        ([ASKED, DRAFTER, b.busy(params={"speculative.types": "ngram-mod"})], "waits"),
+        ([ASKED, DRAFTER, b.idle(0.1, task=None, speculative=False)], "does not apply"),
+        ([ASKED, DRAFTER], "waits"),
+        ([DFLASH, DRAFTER], "waits"),
+        ([], "waits"),
     ],
     ids=[
         "exactly the block",
@@ -57,5 +57,5 @@ def test_the_widest_draft_seen_stands_beside_it() -> None:
         "nothing",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says

@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at
 from economics_bench import Bench
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from methods_bench import DRAFTER, Kind, Server
 
 from specscope.findings.rule import Collecting
@@ -88,7 +88,7 @@ def test_behind_tables_the_drafters_own_cycles_count() -> None:
     poor = Kind("draft-dflash", 1.0, (7,), 0.3, 9.0, draft_us=1200)
     for drafter, is_found in ((poor, True), (DRAFTER, False)):
         seen = look(RULE, *Server(kinds=(Kind("ngram-mod", 0.3, (8,), 0.9, 9.0), drafter)).begin()[1:])
-        assert seen == ()
+        assert said(seen) == "waits: the drafter's own cycles, beside the tables' (--trace auto)"
         facts = Server(kinds=(Kind("ngram-mod", 0.3, (8,), 0.9, 9.0), drafter))
         seen = look(RULE, *facts.begin()[1:], *facts.facts())
         assert bool(seen) is is_found
@@ -96,17 +96,25 @@ def test_behind_tables_the_drafters_own_cycles_count() -> None:
 
 def test_where_tables_and_drafter_are_not_told_apart_it_says_nothing() -> None:
     both = b.process("-md d.gguf --spec-type ngram-mod,draft-dflash")
-    assert look(RULE, both, *cycles(60, 300)) == ()
+    assert (
+        said(look(RULE, both, *cycles(60, 300))) == "waits: the drafter's own cycles, beside the tables' (--trace auto)"
+    )
 
 
-@pytest.mark.parametrize("line", ["", "--spec-type ngram-mod", "--spec-type none"])
-def test_it_is_about_drafters(line: str) -> None:
-    assert look(RULE, b.process(line), *cycles(60, 300)) == ()
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [("", "waits"), ("--spec-type ngram-mod", "does not apply"), ("--spec-type none", "does not apply")],
+)
+def test_it_is_about_drafters(line: str, says: str) -> None:
+    assert state(look(RULE, b.process(line), *cycles(60, 300))) == says
 
 
 def test_acceptance_by_chance_says_nothing_of_the_drafter() -> None:
     assert found(RULE, *DRAFTS, *cycles(60, 300))
-    assert look(RULE, *DRAFTS, b.said("synthetic_acceptance"), *cycles(60, 300)) == ()
+    assert (
+        said(look(RULE, *DRAFTS, b.said("synthetic_acceptance"), *cycles(60, 300)))
+        == "does not apply: drafts are accepted by chance (--spec-synth-rates)"
+    )
 
 
 def test_too_few_cycles() -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import builders as b
 import pytest
 from driver_says import PID, reading, served
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from nvml_standin import busy_h200
 
 from specscope.findings.host.drafter_on_cpu import RULE
@@ -63,7 +63,7 @@ def test_the_logs_own_count() -> None:
     ids=["where the target is, is not known", "both on the CPU", "no device", "on it", "default", "no drafter", "off"],
 )
 def test_it_does_not_apply(facts: list[ev.Event]) -> None:
-    assert look(RULE, *facts) == ()
+    assert state(look(RULE, *facts)) == "does not apply"
 
 
 async def decoding(gpus: Gpus, busy_pct: int, threads: list[float], seconds: float = 12) -> list[ev.Event]:
@@ -90,7 +90,7 @@ async def test_once_raised_it_stays_until_the_device_is_at_work(gpus: Gpus) -> N
     assert found(RULE, *await decoding(gpus, 65, threads), raised=["t0"])
     assert look(RULE, *await decoding(gpus, 75, threads), raised=["t0"]) == ()
     pause = [b.idle(20.0), b.gpu_now(20.1, 450.0)]
-    assert look(RULE, *await decoding(gpus, 40, threads), *pause) == ()
+    assert look(RULE, *await decoding(gpus, 40, threads), *pause) == Collecting("a server that decodes")
     assert look(RULE, *await decoding(gpus, 40, threads), *pause, raised=["t0"]) == Collecting("a server that decodes")
 
 
@@ -98,10 +98,11 @@ async def test_what_is_no_sign_of_it(gpus: Gpus) -> None:
     threads = [99.0, 98.0, 97.0, 96.0]
     assert look(RULE, *await decoding(gpus, 40, [99.0, 60.0, 2.0])) == ()  # the loop and an answer under way
     assert look(RULE, *await decoding(gpus, 65, threads)) == ()
-    assert look(RULE, *await decoding(gpus, 40, threads, seconds=5)) == ()
+    assert said(look(RULE, *await decoding(gpus, 40, threads, seconds=5))) == "waits: 10 s of decoding (5 so far)"
     many = b.process(f"{DRAFT} -t 16")
     assert look(RULE, *await decoding(gpus, 40, threads), many) == ()
     part = b.said("layers_offloaded", offloaded="20", layers="33")
-    assert look(RULE, *await decoding(gpus, 40, threads), part) == ()  # the target computes there as well
+    says = said(look(RULE, *await decoding(gpus, 40, threads), part))
+    assert says == "does not apply: layers of the target itself are on the CPU"
     there = b.said("draft_layers_offloaded", offloaded="5", layers="5")
     assert look(RULE, *await decoding(gpus, 40, threads), there) == ()

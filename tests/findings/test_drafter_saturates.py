@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat
-from judged import evidence
+from judged import evidence, said
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.drafter_saturates import RULE
@@ -39,10 +39,11 @@ def test_once_raised_it_stays_until_the_last_third_adds_something() -> None:
 @pytest.mark.parametrize("kept", ["recorded", "seen"])
 def test_where_the_best_width_is_known_it_says_nothing(kept: str) -> None:
     if kept == "seen":
-        assert look_at(RULE, Bench(cost=flat, rates=(0.9,) * 5 + (0.05,) * 10).fold(off())) == ()
+        seen = look_at(RULE, Bench(cost=flat, rates=(0.9,) * 5 + (0.05,) * 10).fold(off()))
     else:
         narrow = recorded_run(Bench(cost=flat, n_max=5, rates=(0.9,) * 5, requests=60, seed=5).target(), "five.jsonl")
-        assert look_at(RULE, server(0.05).fold(narrow)) == ()
+        seen = look_at(RULE, server(0.05).fold(narrow))
+    assert said(seen) == "does not apply: what a narrower draft gives is known, and told by SPC116"
 
 
 def test_a_drafter_that_does_not_match_at_all_is_another_finding() -> None:
@@ -50,7 +51,10 @@ def test_a_drafter_that_does_not_match_at_all_is_another_finding() -> None:
 
 
 def test_tables_are_no_drafters() -> None:
-    assert look_at(RULE, server(0.05, method="ngram-mod", block=None).fold()) == ()
+    assert (
+        said(look_at(RULE, server(0.05, method="ngram-mod", block=None).fold()))
+        == "does not apply: only n-gram tables draft"
+    )
 
 
 def test_too_few_cycles() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.speculation.drafter_vocab_mismatch import RULE
 
@@ -51,23 +51,26 @@ def test_the_headers_stand_beside_the_log() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [ASKED, OFF, TARGET, drafter()],
-        [ASKED, OFF, TARGET, drafter(n_vocab=151_936 - 128)],
-        [ASKED, OFF, TARGET, drafter(bos=9)],
-        [ASKED, OFF, TARGET, drafter(tokenizer=None, n_vocab=None, add_bos=None, add_eos=None)],
-        [ASKED, OFF, drafter(tokenizer="llama")],
-        [ASKED, b.idle(0.1, task=None, speculative=True), TARGET, drafter(tokenizer="llama")],
-        [ASKED, TARGET, drafter(tokenizer="llama")],
-        [
-            b.process("-md d.gguf --spec-type draft-dflash"),
-            OFF,
-            TARGET,
-            b.model("drafter", arch="dflash", tokenizer="x"),
-        ],
-        [b.process("-m m.gguf"), OFF, b.said("vocab_incompatible")],
+        ([], "waits"),
+        ([ASKED, OFF, TARGET, drafter()], "nothing"),
+        ([ASKED, OFF, TARGET, drafter(n_vocab=151_936 - 128)], "nothing"),
+        ([ASKED, OFF, TARGET, drafter(bos=9)], "nothing"),
+        ([ASKED, OFF, TARGET, drafter(tokenizer=None, n_vocab=None, add_bos=None, add_eos=None)], "nothing"),
+        ([ASKED, OFF, drafter(tokenizer="llama")], "nothing"),
+        ([ASKED, b.idle(0.1, task=None, speculative=True), TARGET, drafter(tokenizer="llama")], "nothing"),
+        ([ASKED, TARGET, drafter(tokenizer="llama")], "waits"),
+        (
+            [
+                b.process("-md d.gguf --spec-type draft-dflash"),
+                OFF,
+                TARGET,
+                b.model("drafter", arch="dflash", tokenizer="x"),
+            ],
+            "does not apply",
+        ),
+        ([b.process("-m m.gguf"), OFF, b.said("vocab_incompatible")], "does not apply"),
     ],
     ids=[
         "nothing",
@@ -82,5 +85,5 @@ def test_the_headers_stand_beside_the_log() -> None:
         "not asked for",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says

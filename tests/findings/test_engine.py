@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from judged import case
 
 from specscope.findings.engine import EVERY_S, Engine
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
 from specscope.findings.track import CLEAR_S, RAISE_S
 from specscope.session.fold import Fold
 
@@ -48,6 +48,9 @@ class Bench:
 
     def waits(self) -> None:
         self.says = lambda _: Collecting("more of it")
+
+    def stands_apart(self) -> None:
+        self.says = lambda _: Inapplicable("no GPU seen")
 
     def look(self, at: float, *, final: bool = False) -> Diagnosis:
         return self.engine.look(self.fold.view(b.T0 + at), final=final)
@@ -165,6 +168,27 @@ def test_it_stays_while_there_is_too_little_to_judge_by(bench: Bench) -> None:
         assert said.rules("found")[0].says == "more of it"
 
 
+def test_what_its_rule_no_longer_applies_to_is_cleared_as_one_that_is_missed(bench: Bench) -> None:
+    bench.raise_it()
+    bench.stands_apart()
+    assert bench.shown(3, 4, 7, 7.9, 3 + CLEAR_S) == [True, True, True, True, False]
+    (outcome,) = bench.look(9).rules("inapplicable")
+    assert outcome.says == "no GPU seen"
+    bench.found(settled=True)
+    assert bench.shown(10) == [True]
+    bench.stands_apart()
+    assert bench.shown(11) == [False]
+
+
+def test_a_moment_in_which_its_rule_does_not_apply_clears_nothing(bench: Bench) -> None:
+    first = bench.raise_it()
+    bench.stands_apart()
+    assert bench.shown(3, 4) == [True, True]
+    bench.waits()
+    assert bench.shown(5, 60) == [True, True]
+    assert bench.look(61).findings[0].since == first.since
+
+
 def test_its_figures_are_those_last_seen(bench: Bench) -> None:
     bench.raise_it()
     bench.found(summary="worse")
@@ -189,7 +213,7 @@ def test_the_rule_is_told_what_it_has_raised(bench: Bench) -> None:
 
 
 @settings(deadline=None)
-@given(st.lists(st.sampled_from(["found", "nothing", "waits"]), min_size=3, max_size=60))
+@given(st.lists(st.sampled_from(["found", "nothing", "waits", "stands_apart"]), min_size=3, max_size=60))
 def test_it_never_changes_twice_within_moments(says: list[str]) -> None:
     bench, shown = Bench(), list[bool]()
     for at, what in enumerate(says):

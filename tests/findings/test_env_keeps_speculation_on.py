@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.env_keeps_speculation_on import RULE
@@ -39,16 +39,16 @@ def test_an_earlier_flag_stays_in_force_too() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [NONE, b.idle(0.1, task=None, speculative=False)],
-        [b.process("-m m.gguf --spec-type none"), b.idle(0.1, task=None, speculative=False)],
-        [b.process("-m m.gguf --spec-type none"), ON],
-        [b.process("-m m.gguf", ENV), ON],
-        [b.process("-m m.gguf --spec-type none,ngram-simple", ENV), ON],
-        [b.process("-m m.gguf", {"LLAMA_ARG_SPEC_TYPE": "none"}), ON],
-        [ON],
+        ([], "waits"),
+        ([NONE, b.idle(0.1, task=None, speculative=False)], "nothing"),
+        ([b.process("-m m.gguf --spec-type none"), b.idle(0.1, task=None, speculative=False)], "nothing"),
+        ([b.process("-m m.gguf --spec-type none"), ON], "nothing"),
+        ([b.process("-m m.gguf", ENV), ON], "nothing"),
+        ([b.process("-m m.gguf --spec-type none,ngram-simple", ENV), ON], "nothing"),
+        ([b.process("-m m.gguf", {"LLAMA_ARG_SPEC_TYPE": "none"}), ON], "nothing"),
+        ([ON], "waits"),
     ],
     ids=[
         "nothing",
@@ -61,8 +61,8 @@ def test_an_earlier_flag_stays_in_force_too() -> None:
         "the command line is not visible",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_it_waits_for_the_slots() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.host.full_vocabulary_sort import MIN_TURNS, RULE
 from specscope.findings.rule import Collecting
@@ -152,22 +152,22 @@ def test_too_few_turns() -> None:
 
 
 @pytest.mark.parametrize(
-    "params",
+    ("params", "says"),
     [
-        {},
-        {"top_k": 40, "min_p": 0.0, "top_p": 0.95},
-        {"top_k": 0},
-        {"top_p": 0.95},
-        {"top_k": None, "top_p": None},
-        {"top_k": 0, "min_p": 0.0, "top_p": 1.0},
-        {"top_k": 0, "min_p": 0.0, "top_p": 0.95, "backend_sampling": True},
+        ({}, "waits"),
+        ({"top_k": 40, "min_p": 0.0, "top_p": 0.95}, "nothing"),
+        ({"top_k": 0}, "nothing"),
+        ({"top_p": 0.95}, "waits"),
+        ({"top_k": None, "top_p": None}, "waits"),
+        ({"top_k": 0, "min_p": 0.0, "top_p": 1.0}, "nothing"),
+        ({"top_k": 0, "min_p": 0.0, "top_p": 0.95, "backend_sampling": True}, "does not apply"),
     ],
     ids=str,
 )
-def test_it_does_not_apply(params: dict[str, object]) -> None:
-    assert look(RULE, b.busy(params=params)) == ()
+def test_it_does_not_apply(params: dict[str, object], says: str) -> None:
+    assert state(look(RULE, b.busy(params=params))) == says
 
 
 def test_a_target_that_samples_on_the_device_sorts_there() -> None:
     tokens = b.copies(2.0, [("target", 4, 1200)], turns=75)
-    assert look(RULE, TARGET, GPU, WIDE, *SORTED, tokens) == ()
+    assert said(look(RULE, TARGET, GPU, WIDE, *SORTED, tokens)) == "does not apply: tokens are sampled on the device"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat
-from judged import evidence, look
+from judged import evidence, look, said
 from replayed import folded
 
 from specscope.findings.speculation.gain_fades_with_depth import RULE
@@ -57,14 +57,21 @@ def test_once_raised_it_stays_until_more_is_kept() -> None:
 def test_an_h200_gains_more_with_depth() -> None:
     fold = folded("h200_fill_dflash")
     fold.targets["t0"].economics.runs = (recorded_run(folded("h200_fill_plain").view().targets[0], "plain"),)
-    assert look_at(RULE, fold) == ()
+    assert said(look_at(RULE, fold)) == "waits: 100 draft cycles (63 so far)"
 
 
 def test_plain_decoding_that_was_seen_at_one_depth_alone() -> None:
-    assert look_at(RULE, DEEP(cost=flat, per_token_ms=0.004).fold(off())) == ()
-    assert look_at(RULE, DEEP(cost=flat, per_token_ms=0.004).fold()) == ()
+    assert (
+        said(look_at(RULE, DEEP(cost=flat, per_token_ms=0.004).fold(off())))
+        == "waits: plain decode time and 50 cycles each at two context depths (specscope recipe plain)"
+    )
+    says = said(look_at(RULE, DEEP(cost=flat, per_token_ms=0.004).fold()))
+    assert says == "waits: plain decode time and 50 cycles each at two context depths (specscope recipe plain)"
 
 
 def test_one_depth_alone() -> None:
-    assert look_at(RULE, Bench(cost=flat, requests=40).fold(plain())) == ()
-    assert look(RULE) == ()
+    assert (
+        said(look_at(RULE, Bench(cost=flat, requests=40).fold(plain())))
+        == "waits: plain decode time and 50 cycles each at two context depths (specscope recipe plain)"
+    )
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

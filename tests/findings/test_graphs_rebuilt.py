@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.findings.host.graphs_rebuilt import RULE
 from specscope.findings.rule import Collecting
@@ -59,13 +59,17 @@ def test_once_raised_it_stays_until_more_is_reused() -> None:
 
 
 def test_tables_draft_what_they_find() -> None:
-    assert look(RULE, b.process("--spec-type ngram-mod"), *requests(100, 105)) == ()
+    assert (
+        said(look(RULE, b.process("--spec-type ngram-mod"), *requests(100, 105)))
+        == "does not apply: n-gram tables draft what they find: widths change by nature"
+    )
 
 
 def test_too_little_is_seen() -> None:
     few = look(RULE, SIMPLE, *requests(100, 105, generated=130, accepted=40))
-    assert few == Collecting("100 forwards of requests that run alone (90 so far)")
-    assert look(RULE, SIMPLE, *requests(100)) == ()
+    assert few == Collecting("100 forwards of requests that run alone, by the log (90 so far)")
+    none = look(RULE, SIMPLE, *requests(100))
+    assert none == Collecting("100 forwards of requests that run alone, by the log (0 so far)")
 
 
 @pytest.mark.parametrize(
@@ -97,4 +101,4 @@ def test_where_it_is_switched_off(facts: list[ev.Event], told: str) -> None:
     ids=["0", "empty", "no number", "-gr", "--graph-reuse", "command line not known", "llama.cpp"],
 )
 def test_where_it_is_not(facts: list[ev.Event]) -> None:
-    assert look(RULE, *facts) == ()
+    assert said(look(RULE, *facts)) == "waits: 100 forwards of requests that run alone, by the log (0 so far)"

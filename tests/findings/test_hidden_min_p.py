@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.catalogue import Card, Mode
 from specscope.findings.rule import Collecting
@@ -55,7 +55,10 @@ def test_the_models_card_speaks_where_profile_and_file_do_not() -> None:
     finding = found(RULE, *facts, cards=(card,))
     assert evidence(finding)["recommended"].startswith("0 (the card of Thirty, https://example.org/card")
     assert found(RULE, *facts, cards=(card,), profile=MINE).summary.endswith("the model card says 0")
-    assert look(RULE, PLAIN, DEFAULTS, b.model(name="Forty"), cards=(card,)) == ()
+    assert (
+        said(look(RULE, PLAIN, DEFAULTS, b.model(name="Forty"), cards=(card,)))
+        == "does not apply: nobody recommends a value: no profile, model file or card"
+    )
 
 
 def test_what_the_model_file_set_is_taken_as_meant() -> None:
@@ -94,19 +97,19 @@ def test_where_the_command_line_is_not_visible_the_finding_says_so() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [b.process("-m m.gguf --min-p 0.05"), DEFAULTS, CARD],
-        [b.process("-m m.gguf", {"LLAMA_ARG_MIN_P": "0.05"}), DEFAULTS, CARD],
-        [PLAIN, DEFAULTS, CARD, request(0.0)],
-        [PLAIN, DEFAULTS, CARD, request(0.1)],
-        [PLAIN, b.props(defaults={"min_p": 0.0}), CARD, request(WIDENED)],
-        [PLAIN, DEFAULTS, b.model(sampling={"min_p": 0.05})],
-        [PLAIN, b.props(defaults={"min_p": 0.0}), CARD],
-        [PLAIN, DEFAULTS, b.model(sampling={"temperature": 1.0})],
-        [PLAIN, DEFAULTS, b.model("drafter", sampling={"min_p": 0.0})],
-        [PLAIN, DEFAULTS],
-        [],
+        ([b.process("-m m.gguf --min-p 0.05"), DEFAULTS, CARD], "nothing"),
+        ([b.process("-m m.gguf", {"LLAMA_ARG_MIN_P": "0.05"}), DEFAULTS, CARD], "nothing"),
+        ([PLAIN, DEFAULTS, CARD, request(0.0)], "nothing"),
+        ([PLAIN, DEFAULTS, CARD, request(0.1)], "nothing"),
+        ([PLAIN, b.props(defaults={"min_p": 0.0}), CARD, request(WIDENED)], "nothing"),
+        ([PLAIN, DEFAULTS, b.model(sampling={"min_p": 0.05})], "nothing"),
+        ([PLAIN, b.props(defaults={"min_p": 0.0}), CARD], "nothing"),
+        ([PLAIN, DEFAULTS, b.model(sampling={"temperature": 1.0})], "does not apply"),
+        ([PLAIN, DEFAULTS, b.model("drafter", sampling={"min_p": 0.0})], "does not apply"),
+        ([PLAIN, DEFAULTS], "does not apply"),
+        ([], "waits"),
     ],
     ids=[
         "set by a flag",
@@ -122,8 +125,8 @@ def test_where_the_command_line_is_not_visible_the_finding_says_so() -> None:
         "nothing",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_a_recommendation_waits_for_the_effective_value() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.catalogue import Card, Mode
 from specscope.findings.rule import Collecting
@@ -107,9 +107,11 @@ def test_it_does_not_apply(facts: list[object]) -> None:
 
 
 def test_where_nobody_recommends_there_is_nothing_to_say() -> None:
-    assert look(RULE, PLAIN, PROPS) == ()
-    assert look(RULE, PLAIN, PROPS, profile=Profile(sampling={"min_p": 0.0})) == ()
-    assert look(RULE, PLAIN, PROPS, b.model(name="Other 7B"), cards=(TWO_MODES,)) == ()
+    assert said(look(RULE, PLAIN, PROPS)) == "does not apply: nobody recommends a value: no profile, model file or card"
+    says = said(look(RULE, PLAIN, PROPS, profile=Profile(sampling={"min_p": 0.0})))
+    assert says == "does not apply: nobody recommends a value: no profile, model file or card"
+    says = said(look(RULE, PLAIN, PROPS, b.model(name="Other 7B"), cards=(TWO_MODES,)))
+    assert says == "does not apply: nobody recommends a value: no profile, model file or card"
 
 
 def test_a_recommendation_waits_for_the_values_in_force() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from replayed import replayed
 
 from specscope.findings.host.host_argmax import RULE
@@ -65,7 +65,10 @@ def test_a_tensor_split_is_a_way_to_it() -> None:
     finding = found(RULE, b.process("-md d.gguf --spec-type draft-simple -sm tensor"))
     assert evidence(finding)["flag"] == "-sm tensor"
     assert finding.advice.startswith("try -sm layer")
-    assert look(RULE, b.process("-m m.gguf -sm tensor"), b.idle(0.1, task=None, speculative=False)) == ()
+    assert (
+        said(look(RULE, b.process("-m m.gguf -sm tensor"), b.idle(0.1, task=None, speculative=False)))
+        == "does not apply: speculation is off"
+    )
 
 
 def test_a_variable_is_named_as_it_was_given() -> None:
@@ -139,16 +142,16 @@ def test_copies_that_do_not_tell_leave_it_to_the_flag() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [b.process("-md d.gguf --spec-draft-backend-sampling")],
-        [b.process("-md d.gguf"), b.model(n_vocab=49_152)],
-        [ON_HOST, b.busy(params={"speculative.types": "ngram-mod"})],
-        [ON_HOST, b.idle(0.1, task=None, speculative=False)],
-        [b.said("backend_offload_failed"), b.busy(params={"speculative.types": "none"})],
-        [DFLASH, *MODELS, b.copies(2.0, [TARGET_LOGITS, TOP], turns=75)],
-        [DFLASH, *MODELS],
+        ([], "waits"),
+        ([b.process("-md d.gguf --spec-draft-backend-sampling")], "nothing"),
+        ([b.process("-md d.gguf"), b.model(n_vocab=49_152)], "waits"),
+        ([ON_HOST, b.busy(params={"speculative.types": "ngram-mod"})], "does not apply"),
+        ([ON_HOST, b.idle(0.1, task=None, speculative=False)], "does not apply"),
+        ([b.said("backend_offload_failed"), b.busy(params={"speculative.types": "none"})], "does not apply"),
+        ([DFLASH, *MODELS, b.copies(2.0, [TARGET_LOGITS, TOP], turns=75)], "nothing"),
+        ([DFLASH, *MODELS], "waits"),
     ],
     ids=[
         "nothing",
@@ -161,5 +164,5 @@ def test_copies_that_do_not_tell_leave_it_to_the_flag() -> None:
         "no copies",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says

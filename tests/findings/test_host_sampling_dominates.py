@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.host.host_sampling_dominates import MIN_TURNS, RULE
 from specscope.findings.rule import Collecting
@@ -67,18 +67,18 @@ def test_once_raised_it_stays_until_it_is_well_below() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [GPU],
-        [b.tracing(asynchronous=False), *turns(18_000)],
-        [b.tracing(), *turns(18_000)],
-        [*turns(18_000)],
+        ([], "waits"),
+        ([GPU], "waits"),
+        ([b.tracing(asynchronous=False), *turns(18_000)], "does not apply"),
+        ([b.tracing(), *turns(18_000)], "waits"),
+        ([*turns(18_000)], "waits"),
     ],
     ids=["nothing", "no turn yet", "a CPU backend", "a backend nobody knows", "no start seen"],
 )
-def test_it_does_not_apply(facts: list[ev.Event]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[ev.Event], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_too_few_turns() -> None:
@@ -97,4 +97,4 @@ def test_waiting_that_hides_in_the_sampling_is_not_blamed_on_it() -> None:
 def test_an_estimate_is_no_measurement() -> None:
     cycles = [b.cycle(1 + 0.013 * i, 15, 6) for i in range(100)]
     lines = [b.statistics(1.0, 100, 340.0), b.statistics(2.0, 300, 1020.0)]
-    assert look(RULE, b.attached("log", "cycles"), *cycles, *lines) == ()
+    assert said(look(RULE, b.attached("log", "cycles"), *cycles, *lines)) == "waits: a trace (--trace auto, as root)"

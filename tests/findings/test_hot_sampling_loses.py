@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at
 from economics_bench import Bench
-from judged import evidence, look
+from judged import evidence, look, said, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.hot_sampling_loses import RULE
@@ -75,17 +75,17 @@ def test_older_builds_have_no_flag_for_the_drafters_sampling(build: str, advice:
 
 
 @pytest.mark.parametrize(
-    "kinds",
+    ("kinds", "says"),
     [
-        [(1.0, GOOD, 20)],
-        [(0.7, POOR, 20)],
-        [(0.0, POOR, 8), (1.0, POOR, 20)],
-        [(1.0, (0.55, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3), 20)],
+        ([(1.0, GOOD, 20)], "nothing"),
+        ([(0.7, POOR, 20)], "waits"),
+        ([(0.0, POOR, 8), (1.0, POOR, 20)], "nothing"),
+        ([(1.0, (0.55, 0.5, 0.4, 0.3, 0.3, 0.3, 0.3), 20)], "nothing"),
     ],
     ids=["hot and fine", "cool and poor", "poor at any temperature", "about what it takes"],
 )
-def test_it_is_not_the_temperature_that_loses(kinds: list[tuple[float, tuple[float, ...], int]]) -> None:
-    assert look_at(RULE, served(*kinds)) == ()
+def test_it_is_not_the_temperature_that_loses(kinds: list[tuple[float, tuple[float, ...], int]], says: str) -> None:
+    assert state(look_at(RULE, served(*kinds))) == says
 
 
 def test_where_no_draft_can_pay_it_is_not_the_temperature_either() -> None:
@@ -100,10 +100,10 @@ def test_without_plain_decoding_nothing_is_claimed() -> None:
 def test_acceptance_by_chance_is_not_the_temperatures() -> None:
     fold = served((1.0, POOR, 20))
     fold.apply(b.said("synthetic_acceptance"))
-    assert look_at(RULE, fold) == ()
+    assert said(look_at(RULE, fold)) == "does not apply: drafts are accepted by chance (--spec-synth-rates)"
 
 
 def test_too_few_hot_requests() -> None:
     waits = look_at(RULE, served((0.0, GOOD, 12), (1.0, POOR, 4)))
     assert waits == Collecting("5 hot requests that ended (4 so far)")
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from replayed import replayed
 
 from specscope.findings.rule import Case, Collecting
@@ -51,4 +51,4 @@ def test_too_few_cycles() -> None:
     assert look(RULE, *run(60, 100, width=3, accepted=2)) == Collecting(
         "50 draft cycles with 200 drafted tokens (60 so far)"
     )
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

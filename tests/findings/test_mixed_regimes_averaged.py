@@ -9,7 +9,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at
 from economics_bench import Bench
-from judged import evidence, look
+from judged import evidence, look, said, state
 
 from specscope.findings.rule import Case
 from specscope.findings.speculation.mixed_regimes_averaged import RULE
@@ -46,12 +46,14 @@ def test_two_kinds_that_nobody_named() -> None:
 
 
 def test_labelled_kinds_are_told_apart_already() -> None:
-    assert look_at(RULE, served(8, 8, b.mark("prose", 50.0))) == ()
+    assert (
+        said(look_at(RULE, served(8, 8, b.mark("prose", 50.0)))) == "does not apply: the kinds of requests are labelled"
+    )
 
 
 @pytest.mark.parametrize("hard", [0, 3, 4], ids=["one kind", "a few strays", "too few requests for two kinds"])
 def test_one_kind(hard: int) -> None:
-    assert look_at(RULE, served(7, hard)) == ()
+    assert state(look_at(RULE, served(7, hard))) == "waits"
 
 
 @pytest.mark.parametrize(("tau", "share", "is_kept"), [(1.2, 0.5, True), (1.1, 0.5, False), (2.0, 0.95, False)])
@@ -66,4 +68,4 @@ def test_once_raised_it_stays_while_they_are_apart(tau: float, share: float, is_
 
 
 def test_nothing_is_nothing() -> None:
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench
-from judged import evidence, look
+from judged import evidence, look, said
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.moe_verify_cost import RULE
@@ -67,7 +67,7 @@ def test_where_it_pays_all_the_same_nothing_is_said() -> None:
 def test_a_dense_model_has_no_experts() -> None:
     fold = served(19.0, off())
     fold.apply(b.model(n_layer=1, hparams={"expert_count": 0}))
-    assert look_at(RULE, fold) == ()
+    assert said(look_at(RULE, fold)) == "does not apply: the model has no experts"
 
 
 @pytest.mark.parametrize("line", ["--cpu-moe", "--n-cpu-moe 20", "-ot exps=CPU"])
@@ -76,13 +76,16 @@ def test_experts_on_the_cpu_of_which_nothing_is_measured(line: str) -> None:
     assert finding.severity == "info"
     assert evidence(finding)["experts"] == "128, 8 for each token, some on the CPU"
     assert evidence(finding)["cost"].startswith("not measured")
-    assert look_at(RULE, served(19.0, line="-ot exps=CUDA1", ends=False)) == ()
+    assert (
+        said(look_at(RULE, served(19.0, line="-ot exps=CUDA1", ends=False)))
+        == "waits: plain decode time (specscope recipe plain, then --runs FILE)"
+    )
 
 
 def test_wide_drafts_share_experts_and_are_not_judged() -> None:
     wide = Bench(cost=lambda _: 40.0, requests=60, ends=False).fold(off())
     wide.apply(MOE)
-    assert look_at(RULE, wide) == ()
+    assert said(look_at(RULE, wide)) == "waits: cycles of 1 to 3 drafted tokens (specscope recipe width 3)"
 
 
 def test_too_few_cycles_or_a_drafter_of_unknown_cost() -> None:
@@ -90,4 +93,4 @@ def test_too_few_cycles_or_a_drafter_of_unknown_cost() -> None:
     assert look_at(RULE, served(19.0, off(), told=False)) == Collecting(
         "the drafter's part of a cycle (--trace auto, or -lv 4)"
     )
-    assert look(RULE, MOE) == ()
+    assert said(look(RULE, MOE)) == "waits: to know which methods draft (/slots, the log or the command line)"

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 from methods_bench import DRAFTER, TABLE, Kind, Server
 
 from specscope.findings.rule import Collecting
@@ -76,5 +76,5 @@ def test_too_few_cycles() -> None:
 
 @pytest.mark.parametrize("types", ["ngram-mod", "draft-dflash", "ngram-mod,ngram-simple", "none"])
 def test_it_takes_a_table_and_a_drafter(types: str) -> None:
-    assert look(RULE, b.process(f"--spec-type {types}"), counted("ngram-mod", 60, 48, 30)) == ()
-    assert look(RULE, BOTH) == ()
+    assert state(look(RULE, b.process(f"--spec-type {types}"), counted("ngram-mod", 60, 48, 30))) == "does not apply"
+    assert said(look(RULE, BOTH)) == "waits: the cycles of each method (--trace auto, as root, or -lv 4)"

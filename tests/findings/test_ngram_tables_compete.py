@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import case, evidence, found, look
+from judged import case, evidence, found, look, said, state
 from methods_bench import DRAFTER, Kind, Server
 
 from specscope.findings.speculation.ngram_tables_compete import RULE
@@ -85,5 +85,5 @@ def test_before_a_drafter_a_losing_table_is_another_finding() -> None:
 
 @pytest.mark.parametrize("types", ["ngram-mod", "ngram-mod,draft-dflash", "draft-dflash", "none"])
 def test_one_table_has_nothing_to_compete_with(types: str) -> None:
-    assert look(RULE, b.process(f"--spec-type {types}")) == ()
-    assert look(RULE) == ()
+    assert state(look(RULE, b.process(f"--spec-type {types}"))) == "does not apply"
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

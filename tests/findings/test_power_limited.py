@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from driver_says import PID, reading, served
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from nvml_standin import NOT_SUPPORTED, busy_h200, laptop
 from replayed import replayed
 
@@ -84,10 +84,11 @@ async def test_once_raised_it_stays_until_it_is_well_below(gpus: Gpus) -> None:
 async def test_too_little_is_seen(gpus: Gpus) -> None:
     at_cap = await capped(gpus)
     assert look(RULE, *served((at_cap, 20))) == Collecting("30 s of work on the GPU (20 so far)")
-    assert look(RULE, *served()) == ()
+    assert said(look(RULE, *served())) == "does not apply: no GPU seen"
     gpus.set(0, "DeviceGetCurrentClocksEventReasons", ret=NOT_SUPPORTED)
     gpus.set(0, "DeviceGetCurrentClocksThrottleReasons", ret=NOT_SUPPORTED)
-    assert look(RULE, *served((await reading(gpus), 40))) == ()
+    says = said(look(RULE, *served((await reading(gpus), 40))))
+    assert says == "does not apply: the driver does not say what limits the clocks"
 
 
 @pytest.mark.parametrize("name", ["h200_memory", "h200_fill_plain", "h200_fill_dflash"])

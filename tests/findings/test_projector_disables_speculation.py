@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.projector_disables_speculation import MIN_TOKENS, RULE
@@ -41,18 +41,18 @@ def test_a_drafter_that_never_drafts() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [ASKED, ON, IMAGES, counted(9000, drafts=1)],
-        [ASKED, ON, IMAGES],
-        [ASKED, ON, b.props(vision=False), counted(9000)],
-        [ASKED, ON, b.props(), counted(9000)],
-        [b.process("--mmproj p.gguf --spec-type ngram-mod"), ON, IMAGES, counted(9000)],
-        [b.process("--mmproj p.gguf"), OFF, IMAGES, counted(9000)],
-        [ASKED, OFF, IMAGES, b.said("speculation_failed", reason="out of memory")],
-        [ASKED, OFF, b.props(vision=False)],
-        [ASKED, IMAGES],
+        ([], "waits"),
+        ([ASKED, ON, IMAGES, counted(9000, drafts=1)], "nothing"),
+        ([ASKED, ON, IMAGES], "waits"),
+        ([ASKED, ON, b.props(vision=False), counted(9000)], "does not apply"),
+        ([ASKED, ON, b.props(), counted(9000)], "does not apply"),
+        ([b.process("--mmproj p.gguf --spec-type ngram-mod"), ON, IMAGES, counted(9000)], "nothing"),
+        ([b.process("--mmproj p.gguf"), OFF, IMAGES, counted(9000)], "does not apply"),
+        ([ASKED, OFF, IMAGES, b.said("speculation_failed", reason="out of memory")], "nothing"),
+        ([ASKED, OFF, b.props(vision=False)], "nothing"),
+        ([ASKED, IMAGES], "waits"),
     ],
     ids=[
         "nothing",
@@ -67,8 +67,8 @@ def test_a_drafter_that_never_drafts() -> None:
         "no look at the slots",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_too_few_tokens() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.speculation.removed_flag import RULE
 
@@ -50,16 +50,16 @@ def test_a_name_without_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [DOWN],
-        [removed("--draft-max")],
-        [removed("--draft-max"), b.server("ready", 1.0)],
-        [b.said("arg_invalid", argument="--port"), DOWN],
-        [b.process("-m m.gguf --draft-max 8"), b.server("ready")],
-        [b.process("-m m.gguf --draft-max 8"), DOWN],
-        [removed("--draft-max"), b.said("verbosity", level="3"), DOWN],
+        ([], "waits"),
+        ([DOWN], "waits"),
+        ([removed("--draft-max")], "waits"),
+        ([removed("--draft-max"), b.server("ready", 1.0)], "does not apply"),
+        ([b.said("arg_invalid", argument="--port"), DOWN], "nothing"),
+        ([b.process("-m m.gguf --draft-max 8"), b.server("ready")], "does not apply"),
+        ([b.process("-m m.gguf --draft-max 8"), DOWN], "waits"),
+        ([removed("--draft-max"), b.said("verbosity", level="3"), DOWN], "nothing"),
     ],
     ids=[
         "nothing",
@@ -72,5 +72,5 @@ def test_a_name_without_one() -> None:
         "a later start got further",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says

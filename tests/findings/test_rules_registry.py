@@ -9,7 +9,7 @@ import sys
 
 import builders as b
 import pytest
-from judged import case, look
+from judged import case, look, state
 
 import specscope.findings as package
 from specscope.findings.engine import Engine, diagnose
@@ -97,8 +97,8 @@ def test_a_rule_explains_itself_in_four_sections(rule: Rule) -> None:
 
 
 @EACH
-def test_a_rule_finds_nothing_where_nothing_was_seen(rule: Rule) -> None:
-    assert look(rule) == ()
+def test_where_nothing_was_seen_no_rule_says_that_it_looked(rule: Rule) -> None:
+    assert state(look(rule)) in ("waits", "does not apply")
 
 
 @EACH
@@ -115,7 +115,7 @@ def test_there_is_no_rule_of_another_name() -> None:
 def test_a_rule_finds_nothing_on_a_healthy_server(rule: Rule) -> None:
     healthy = case(*HEALTHY, profile=Profile(sampling={"min_p": 0.0}))
     assert healthy.target.evidence == "exact"
-    assert rule.look(healthy) == ()
+    assert state(rule.look(healthy)) in ("nothing", "waits", "does not apply")
 
 
 @pytest.mark.parametrize("cut", range(len(HEALTHY)))
@@ -152,11 +152,38 @@ def test_every_finding_shows_figures_and_names_what_to_change() -> None:
 
 def test_a_rule_that_waits_is_listed_with_what_it_waits_for() -> None:
     said = diagnosed(b.found(), b.process("-md d.gguf"), b.model(sampling={"min_p": 0.0}))
-    assert [(o.rule.code, o.target, o.says) for o in said.rules("collecting")] == [
-        ("SPC101", "t0", "a look at /slots"),
-        ("SPC201", "t0", "/props or a request on /slots"),
-    ]
+    waiting = {o.rule.code: (o.target, o.says) for o in said.rules("collecting")}
+    assert waiting["SPC101"] == ("t0", "a look at /slots")
+    assert waiting["SPC201"] == ("t0", "/props or a request on /slots")
     assert Collecting("x") == Collecting("x")
+
+
+CONFIGURED = frozenset(f"SPC1{number}" for number in ("01", "02", "03", "06", "07", "08", "09", "10", "12", "13"))
+"""The rules about speculation that judge flags, files and the log of the start: they need no cycle."""
+
+
+@pytest.mark.parametrize("method", ["draft-dflash", "draft-simple", "ngram-mod,draft-dflash", "ngram-mod"])
+def test_on_an_idle_server_no_rule_that_needs_cycles_says_it_looked(method: str) -> None:
+    facts = [
+        b.found(),
+        b.server("ready"),
+        b.attached("slots", "polled"),
+        b.attached("log", "cycles"),
+        b.props(build="b11434", endpoint_metrics=True, endpoint_slots=True, defaults={"min_p": 0.05}),
+        b.process(f"-m m.gguf -md d.gguf --spec-type {method} --spec-draft-n-max 7", env={}),
+        b.model(n_vocab=49_152),
+        b.model("drafter", arch="dflash" if "dflash" in method else "granite", block_size=16),
+        b.counters(0.0, 0, 0, 0, generated=0),
+        b.idle(0.1, task=None, speculative=True, params={"speculative.types": method}),
+    ]
+    outcomes = diagnosed(*facts).outcomes
+    assert len(outcomes) == len(RULES)
+    looked = {o.rule.code for o in outcomes if o.state == "nothing" and o.rule.code.startswith("SPC1")}
+    assert looked <= CONFIGURED
+    waiting = [o for o in outcomes if o.state == "collecting" and o.rule.code.startswith("SPC1")]
+    assert len(waiting) > len(looked)
+    assert all(o.says for o in outcomes if o.state in ("collecting", "inapplicable"))
+    assert not [o for o in outcomes if o.state == "failed"]
 
 
 def test_the_profile_is_chosen_by_any_name_of_the_model() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builders as b
 import msgspec
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.sampling.sampler_drift import RECORDED, RULE
 
@@ -49,19 +49,19 @@ def test_many_ways_are_counted_and_the_most_frequent_shown() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        requests(CHAT),
-        requests(CHAT, CHAT, CHAT),
-        requests(CHAT, CHAT | {"seed": 7, "n_predict": 5, "stream": False}),
-        requests(CHAT, CHAT | {"temperature": 0.800000011920929}),
-        requests(CHAT, CHAT | {"n_probs": 5}),
+        ([], "waits"),
+        (requests(CHAT), "waits"),
+        (requests(CHAT, CHAT, CHAT), "nothing"),
+        (requests(CHAT, CHAT | {"seed": 7, "n_predict": 5, "stream": False}), "nothing"),
+        (requests(CHAT, CHAT | {"temperature": 0.800000011920929}), "nothing"),
+        (requests(CHAT, CHAT | {"n_probs": 5}), "nothing"),
     ],
     ids=["nothing", "one request", "all alike", "seeds and limits", "a difference of printing", "more in the answer"],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 # --- against a recorded run ------------------------------------------------------------------------------------------
@@ -83,8 +83,12 @@ def test_the_recording_of_the_same_model_is_taken() -> None:
         values = {name: getattr(fact, name) for name in fact.__struct_fields__}
         both.apply(type(fact)(**values | {"target": "t1"}))
     facts = [b.model(name="m"), b.props(defaults=CHAT)]
-    assert look(RULE, *facts, against=both.view()) == ()
-    assert look(RULE, b.model(name="third"), b.props(defaults=CHAT), against=both.view()) == ()
+    assert (
+        said(look(RULE, *facts, against=both.view()))
+        == "waits: 2 requests whose parameters are seen on /slots (0 so far)"
+    )
+    says = said(look(RULE, b.model(name="third"), b.props(defaults=CHAT), against=both.view()))
+    assert says == "waits: 2 requests whose parameters are seen on /slots (0 so far)"
 
 
 def test_of_several_with_this_model_the_one_at_this_address_is_taken() -> None:
@@ -92,8 +96,8 @@ def test_of_several_with_this_model_the_one_at_this_address_is_taken() -> None:
     for fact in (b.found(url="http://127.0.0.1:2"), b.model(name="m"), b.props(defaults=CHAT)):
         copies.apply(msgspec.structs.replace(fact, target="t1"))
     facts = [b.model(name="m"), b.props(defaults=CHAT)]
-    assert look(RULE, b.found(url="http://127.0.0.1:2"), *facts, against=copies.view()) == ()
-    assert look(RULE, b.found(url="http://127.0.0.1:1"), *facts, against=copies.view()) != ()
+    assert state(look(RULE, b.found(url="http://127.0.0.1:2"), *facts, against=copies.view())) == "waits"
+    assert state(look(RULE, b.found(url="http://127.0.0.1:1"), *facts, against=copies.view())) == "found"
     elsewhere = found(RULE, *facts, against=copies.view(), subject=f"t0 {RECORDED}")
     assert "temperature" in evidence(elsewhere)
 
@@ -109,4 +113,6 @@ def test_of_several_with_this_model_the_one_at_this_address_is_taken() -> None:
     ids=["values unknown", "as it was", "another seed", "another setting"],
 )
 def test_nothing_that_matters_differs(facts: list[object]) -> None:
-    assert look(RULE, *facts, against=BEFORE) == ()
+    assert (
+        said(look(RULE, *facts, against=BEFORE)) == "waits: 2 requests whose parameters are seen on /slots (0 so far)"
+    )

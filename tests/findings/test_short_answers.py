@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.short_answers import RULE
@@ -64,16 +64,16 @@ def test_of_a_table_that_may_draft_64_tokens_answers_of_40_are_not_short() -> No
 def test_cancelled_answers_are_none() -> None:
     cancelled = [b.said("request_cancelled", 10.0 * task + 1, task=str(task)) for task in range(1, 11)]
     facts = sorted([*answers(*[2] * 10), *cancelled], key=lambda fact: fact.at)
-    assert look(RULE, DRAFTS, *facts) == ()
+    assert said(look(RULE, DRAFTS, *facts)) == "waits: 8 requests that ended (0 so far)"
 
 
 @pytest.mark.parametrize("line", ["--spec-type none", "-m x"])
 def test_without_drafts_it_does_not_matter(line: str) -> None:
     off = [b.process(line), b.busy(0.1, speculative=False, params={"speculative.types": "none"})]
-    assert look(RULE, *off, *answers(*[1] * 10)) == ()
+    assert said(look(RULE, *off, *answers(*[1] * 10))) == "does not apply: speculation is off"
 
 
 def test_too_few_answers() -> None:
     assert look(RULE, DRAFTS, *answers(*[1] * 7)) == Collecting("8 requests that ended (7 so far)")
-    assert look(RULE, DRAFTS, *answers(*[200] * 3)) == ()
-    assert look(RULE) == ()
+    assert said(look(RULE, DRAFTS, *answers(*[200] * 3))) == "waits: 8 requests that ended (3 so far)"
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

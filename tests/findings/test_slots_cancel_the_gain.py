@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench
-from judged import evidence, look
+from judged import evidence, look, said, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.slots_cancel_the_gain import RULE
@@ -42,9 +42,11 @@ def test_four_slots_are_faster_without() -> None:
     assert finding.advice.startswith("try --spec-draft-n-max 2, fewer slots (--parallel), or at this load run without")
 
 
-@pytest.mark.parametrize(("cycle_s", "slots"), [(0.025, 4), (0.037, 4), (0.045, 2)])
-def test_no_loss_for_certain_at_this_concurrency(cycle_s: float, slots: int) -> None:
-    assert look_at(RULE, served(cycle_s, FOUR, slots=slots)) == ()
+@pytest.mark.parametrize(
+    ("cycle_s", "slots", "says"), [(0.025, 4, "nothing"), (0.037, 4, "nothing"), (0.045, 2, "waits")]
+)
+def test_no_loss_for_certain_at_this_concurrency(cycle_s: float, slots: int, says: str) -> None:
+    assert state(look_at(RULE, served(cycle_s, FOUR, slots=slots))) == says
 
 
 def test_once_raised_it_stays_while_the_interval_is_below_one() -> None:
@@ -55,13 +57,19 @@ def test_once_raised_it_stays_while_the_interval_is_below_one() -> None:
 
 
 def test_a_plain_run_of_one_slot_says_nothing_of_four() -> None:
-    assert look_at(RULE, served(0.045, off())) == ()
+    assert (
+        said(look_at(RULE, served(0.045, off())))
+        == "waits: plain decode time (specscope recipe plain, then --runs FILE)"
+    )
 
 
 def test_one_slot_that_loses_is_another_finding() -> None:
-    assert look_at(RULE, Bench(cost=lambda w: 40.0 + 2 * w, n_max=7, block=8).fold(off())) == ()
+    assert (
+        said(look_at(RULE, Bench(cost=lambda w: 40.0 + 2 * w, n_max=7, block=8).fold(off())))
+        == "does not apply: the server has one slot"
+    )
 
 
 def test_too_few_cycles() -> None:
     assert isinstance(look_at(RULE, served(0.045, FOUR, cycles=20)), Collecting)
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

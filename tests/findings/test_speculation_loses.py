@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench
-from judged import evidence, look
+from judged import evidence, look, said, state
 from replayed import folded
 
 from specscope.findings.rule import Collecting
@@ -70,17 +70,19 @@ def test_once_raised_it_stays_while_the_verdict_says_so() -> None:
 
 
 def test_without_plain_decoding_nothing_is_claimed() -> None:
-    assert look_at(RULE, server().fold()) == ()
+    assert said(look_at(RULE, server().fold())) == "waits: plain decode time (specscope recipe plain, then --runs FILE)"
 
 
 def test_several_slots_are_another_finding() -> None:
     facts = [b.process("-m x --spec-type draft-dflash --spec-draft-n-max 7"), b.attached("log", "cycles")]
     cycles = [b.cycle(1 + 0.03 * i + 0.001 * s, 7, 1, slot=s, task=1 + s) for i in range(200) for s in (0, 1)]
-    assert look(RULE, *facts, *cycles) == ()
+    assert (
+        said(look(RULE, *facts, *cycles)) == "does not apply: several slots are at work at once: SPC129 tells of them"
+    )
 
 
 def no_finding(seen: Seen) -> bool:
-    return seen == () or isinstance(seen, Collecting)
+    return state(seen) in ("nothing", "waits")
 
 
 @pytest.mark.parametrize("pair", [("h200_dflash", "h200_plain"), ("h200_fill_dflash", "h200_fill_plain")])
@@ -90,11 +92,21 @@ def test_the_h200_does_not_lose(pair: tuple[str, str]) -> None:
     assert no_finding(look_at(RULE, fold))
 
 
-@pytest.mark.parametrize("name", ["dflash", "polled", "ngram", "two_slots", "replay", "none"])
-def test_a_recording_without_plain_decoding_says_nothing(name: str) -> None:
-    assert no_finding(look_at(RULE, folded(name)))
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("dflash", "waits"),
+        ("polled", "waits"),
+        ("ngram", "waits"),
+        ("two_slots", "does not apply"),
+        ("replay", "waits"),
+        ("none", "does not apply"),
+    ],
+)
+def test_a_recording_without_plain_decoding_says_nothing(name: str, says: str) -> None:
+    assert state(look_at(RULE, folded(name))) == says
 
 
 def test_too_few_cycles() -> None:
     assert isinstance(look_at(RULE, server(requests=2).fold(off())), Collecting)
-    assert look(RULE) == ()
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.speculation_off import RULE
@@ -61,17 +61,17 @@ def test_none_asked_for_by_name_is_in_the_evidence() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [LOADED, ON],
-        [LOADED, OFF, b.idle(0.1, slot=1, task=None, speculative=True)],
-        [LOADED, b.busy(1.0, params={"speculative.types": "draft-simple"}), OFF],
-        [b.process("-m m.gguf -md d.gguf --spec-type draft-simple"), OFF],
-        [b.process("-m m.gguf"), OFF],
-        [b.process("-m m.gguf --spec-type ngram-mod"), ON],
-        [b.model("drafter"), OFF],
-        [OFF],
-        [],
+        ([LOADED, ON], "nothing"),
+        ([LOADED, OFF, b.idle(0.1, slot=1, task=None, speculative=True)], "nothing"),
+        ([LOADED, b.busy(1.0, params={"speculative.types": "draft-simple"}), OFF], "nothing"),
+        ([b.process("-m m.gguf -md d.gguf --spec-type draft-simple"), OFF], "nothing"),
+        ([b.process("-m m.gguf"), OFF], "does not apply"),
+        ([b.process("-m m.gguf --spec-type ngram-mod"), ON], "nothing"),
+        ([b.model("drafter"), OFF], "waits"),
+        ([OFF], "waits"),
+        ([], "waits"),
     ],
     ids=[
         "slots speculate",
@@ -85,8 +85,8 @@ def test_none_asked_for_by_name_is_in_the_evidence() -> None:
         "nothing",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_without_a_look_at_the_slots_it_waits() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.rule import Collecting
 from specscope.findings.speculation.speculation_refused import MIN_TOKENS, RULE
@@ -77,26 +77,29 @@ def test_a_drafter_that_never_drafts() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [SIMPLE, ON, CONTEXT],
-        [b.process("-m m.gguf"), OFF, CONTEXT],
-        [b.process("-m m.gguf --spec-type none"), OFF],
-        [b.process("-m m.gguf -md d.gguf"), OFF],
-        [SIMPLE, OFF, b.said("speculation_not_supported", by="multimodal")],
-        [SIMPLE, OFF, b.said("vocab_incompatible", part="vocab type")],
-        [SIMPLE, OFF, b.props(vision=True)],
-        [b.process("-m m.gguf --spec-type draft-mtp"), OFF, b.model(nextn_layers=0)],
-        [b.process("-m m.gguf -md d.gguf --spec-type draft-dflash"), OFF, b.model("drafter", arch="llama")],
-        [b.process("-hf u/m --spec-type ngram-mod,draft-dflash"), ON],
-        [b.process("-m m.gguf --spec-type draft-mtp"), ON],
-        [SIMPLE, ON, b.counters(1.0, 1, 3, 0, generated=9000)],
-        [SIMPLE, ON],
-        [b.process(f"{LINE} --spec-draft-p-min 0.9", {}), ON, NO_DRAFT],
-        [b.process(f"{LINE} --spec-draft-n-min 9", {}), ON, NO_DRAFT],
-        [b.process(LINE), ON, NO_DRAFT],
-        [b.process("--spec-type ngram-mod", {}), ON, NO_DRAFT],
+        ([], "waits"),
+        ([SIMPLE, ON, CONTEXT], "waits"),
+        ([b.process("-m m.gguf"), OFF, CONTEXT], "does not apply"),
+        ([b.process("-m m.gguf --spec-type none"), OFF], "does not apply"),
+        ([b.process("-m m.gguf -md d.gguf"), OFF], "does not apply"),
+        ([SIMPLE, OFF, b.said("speculation_not_supported", by="multimodal")], "nothing"),
+        ([SIMPLE, OFF, b.said("vocab_incompatible", part="vocab type")], "nothing"),
+        ([SIMPLE, OFF, b.props(vision=True)], "nothing"),
+        ([b.process("-m m.gguf --spec-type draft-mtp"), OFF, b.model(nextn_layers=0)], "nothing"),
+        (
+            [b.process("-m m.gguf -md d.gguf --spec-type draft-dflash"), OFF, b.model("drafter", arch="llama")],
+            "nothing",
+        ),
+        ([b.process("-hf u/m --spec-type ngram-mod,draft-dflash"), ON], "nothing"),
+        ([b.process("-m m.gguf --spec-type draft-mtp"), ON], "nothing"),
+        ([SIMPLE, ON, b.counters(1.0, 1, 3, 0, generated=9000)], "nothing"),
+        ([SIMPLE, ON], "waits"),
+        ([b.process(f"{LINE} --spec-draft-p-min 0.9", {}), ON, NO_DRAFT], "nothing"),
+        ([b.process(f"{LINE} --spec-draft-n-min 9", {}), ON, NO_DRAFT], "nothing"),
+        ([b.process(LINE), ON, NO_DRAFT], "nothing"),
+        ([b.process("--spec-type ngram-mod", {}), ON, NO_DRAFT], "nothing"),
     ],
     ids=[
         "nothing",
@@ -119,12 +122,15 @@ def test_a_drafter_that_never_drafts() -> None:
         "tables need not draft",
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_it_waits_for_the_slots_and_for_tokens() -> None:
     assert look(RULE, SIMPLE) == Collecting("a look at /slots")
-    assert look(RULE, SIMPLE, b.props(endpoint_slots=False)) == ()
+    assert (
+        said(look(RULE, SIMPLE, b.props(endpoint_slots=False)))
+        == "does not apply: /slots is off: it alone tells whether slots speculate"
+    )
     few = look(RULE, SIMPLE, ON, b.counters(1.0, 0, 0, 0, generated=MIN_TOKENS - 1))
     assert few == Collecting("200 generated tokens (199 so far, without a draft)")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.speculation.synthetic_acceptance import RULE
 
@@ -31,17 +31,20 @@ def test_all_that_shows_it_is_named() -> None:
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        [],
-        [b.process("-md d.gguf --spec-type draft-simple")],
-        [b.process("--spec-synth-rates many")],  # refused by the server: it did not start with that
-        [b.said("spec_params", n_max="15")],
+        ([], "waits"),
+        ([b.process("-md d.gguf --spec-type draft-simple")], "nothing"),
+        ([b.process("--spec-synth-rates many")], "nothing"),  # refused by the server: it did not start with that
+        ([b.said("spec_params", n_max="15")], "waits"),
     ],
 )
-def test_it_does_not_apply(facts: list[object]) -> None:
-    assert look(RULE, *facts) == ()
+def test_it_does_not_apply(facts: list[object], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
 
 
 def test_very_high_acceptance_alone_is_no_sign_of_it() -> None:
-    assert look(RULE, b.attached("log", "cycles"), *b.of_log([(15, 15)] * 300)) == ()
+    assert (
+        said(look(RULE, b.attached("log", "cycles"), *b.of_log([(15, 15)] * 300)))
+        == "waits: the server's command line (watch it on its own machine)"
+    )

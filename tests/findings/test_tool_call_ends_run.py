@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from judged import evidence, found, look
+from judged import evidence, found, look, said, state
 
 from specscope.findings.speculation.tool_call_ends_run import RULE
 
@@ -47,20 +47,24 @@ def test_where_tools_are_not_shown_the_others_must_have_run_to_their_limit() -> 
 
 
 @pytest.mark.parametrize(
-    "facts",
+    ("facts", "says"),
     [
-        answers(TOOLS, 200, 150, 90, 3000),
-        answers(TOOLS, 50_000, 6_000, 60_000, 70_000),
-        answers(TOOLS, 900, 20, 800, 700),
-        answers(TOOLS, 50_000, 1_134, 60_000),
-        answers(TOOLS, 50_000, 1_134, 900, 60_000, 70_000),
-        answers(RAW, 2000, 2000, 150, 2000, limit=2000),
-        answers({}, 2000, 2000, 150, 2000, limit=2000),
+        (answers(TOOLS, 200, 150, 90, 3000), "waits"),
+        (answers(TOOLS, 50_000, 6_000, 60_000, 70_000), "nothing"),
+        (answers(TOOLS, 900, 20, 800, 700), "waits"),
+        (answers(TOOLS, 50_000, 1_134, 60_000), "waits"),
+        (answers(TOOLS, 50_000, 1_134, 900, 60_000, 70_000), "nothing"),
+        (answers(RAW, 2000, 2000, 150, 2000, limit=2000), "waits"),
+        (answers({}, 2000, 2000, 150, 2000, limit=2000), "waits"),
     ],
     ids=["calls are the work", "not so early", "no long ones", "two long ones", "two of five", "raw text", "not known"],
 )
-def test_no_run_that_ended_early(facts: list[ev.Event]) -> None:
-    assert look(RULE, *facts) == ()
+def test_no_run_that_ended_early(facts: list[ev.Event], says: str) -> None:
+    assert state(look(RULE, *facts)) == says
+
+
+def test_once_raised_it_is_over_when_such_answers_are_no_longer_among_the_latest() -> None:
+    assert look(RULE, *answers(TOOLS, 200, 150), raised=["t0"]) == ()
 
 
 def test_one_that_was_cancelled_did_not_end_itself() -> None:
@@ -71,5 +75,5 @@ def test_one_that_was_cancelled_did_not_end_itself() -> None:
 
 def test_requests_of_other_limits_are_another_kind() -> None:
     long, short = answers(TOOLS, 50_400, 73_000, 61_000), answers(TOOLS, 1_134, limit=2000)
-    assert look(RULE, *short, *long[4:]) == ()
-    assert look(RULE) == ()
+    assert said(look(RULE, *short, *long[4:])) == "waits: 3 long chat answers of one limit (1,000 tokens and more)"
+    assert said(look(RULE)) == "waits: 3 long chat answers of one limit (1,000 tokens and more)"

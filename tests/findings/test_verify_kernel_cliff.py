@@ -8,7 +8,7 @@ import builders as b
 import pytest
 from benched import found_at, look_at, off
 from economics_bench import Bench, flat, linear, stepped
-from judged import evidence, look
+from judged import evidence, look, said
 
 from specscope.findings.speculation.verify_kernel_cliff import RULE
 
@@ -43,7 +43,8 @@ def test_a_server_without_a_device_has_no_such_kernels() -> None:
     fold = Bench(cost=stepped, requests=150).fold(off())
     assert found_at(RULE, fold)
     fold.apply(b.usage(accelerated=False))
-    assert look_at(RULE, fold) == ()
+    says = said(look_at(RULE, fold))
+    assert says == "does not apply: the target is computed on the CPU, whose kernels have no such step"
 
 
 def test_once_raised_it_stays_while_there_is_a_step() -> None:
@@ -55,7 +56,10 @@ def test_once_raised_it_stays_while_there_is_a_step() -> None:
 
 
 def test_drafts_below_the_step_and_wide_ones_that_are_better() -> None:
-    assert look_at(RULE, Bench(cost=stepped, n_max=7, requests=100).fold(off())) == ()
+    assert (
+        said(look_at(RULE, Bench(cost=stepped, n_max=7, requests=100).fold(off())))
+        == "does not apply: drafts have no more rows than the fast kernels take (8)"
+    )
     sure = Bench(cost=stepped, rates=(0.98,) * 15, requests=200)
     economics = sure.target(off()).economics
     assert economics.curve[7].tok_s.high < economics.curve[15].tok_s.low
@@ -63,6 +67,9 @@ def test_drafts_below_the_step_and_wide_ones_that_are_better() -> None:
 
 
 def test_widths_on_one_side_tell_of_no_step() -> None:
-    assert look_at(RULE, Bench(cost=stepped, ends=False).fold(off())) == ()
-    assert look_at(RULE, Bench(cost=stepped, requests=2).fold(off())) == ()
-    assert look(RULE) == ()
+    assert (
+        said(look_at(RULE, Bench(cost=stepped, ends=False).fold(off())))
+        == "waits: cycles of drafts just below and just above 7 tokens (specscope recipe width 7)"
+    )
+    assert said(look_at(RULE, Bench(cost=stepped, requests=2).fold(off()))) == "waits: 100 draft cycles (49 so far)"
+    assert said(look(RULE)) == "waits: to know which methods draft (/slots, the log or the command line)"

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING
 import builders as b
 import pytest
 from driver_says import PID, reading, served
-from judged import evidence, found, look
+from judged import evidence, found, look, said
 from nvml_standin import busy_h200, gb10
 from replayed import replayed
 
 from specscope.findings.engine import diagnose
 from specscope.findings.memory.vram_nearly_full import RULE
+from specscope.findings.unjudged import SHARED_MEMORY
 
 if TYPE_CHECKING:
     from driver_says import Driver
@@ -66,14 +67,14 @@ async def test_once_raised_it_stays_until_there_is_room(gpus: Gpus) -> None:
 
 
 async def test_before_its_first_request_a_server_has_not_taken_all(gpus: Gpus) -> None:
-    assert look(RULE, *served((await filled(gpus, 300), 1))) == ()
+    assert said(look(RULE, *served((await filled(gpus, 300), 1)))) == "waits: a request that has ended"
 
 
 async def test_a_device_without_a_memory_of_its_own(gpus: Gpus, monkeypatch: pytest.MonkeyPatch) -> None:
     gpus.add(gb10() | {"DeviceGetComputeRunningProcesses_v3": (PID, MIB)})
     told = await reading(gpus)
     assert told.found.unified
-    assert look(RULE, *served((told, 1)), *SERVED) == ()
+    assert look(RULE, *served((told, 1)), *SERVED) == SHARED_MEMORY
 
 
 async def test_a_device_that_is_cut_into_instances(gpus: Gpus) -> None:
@@ -81,7 +82,7 @@ async def test_a_device_that_is_cut_into_instances(gpus: Gpus) -> None:
     gpus.set(0, "DeviceGetMigMode", 1, 1)
     cut = await reading(gpus)
     assert cut.found.mig
-    assert look(RULE, *served((cut, 1)), *SERVED) == ()
+    assert look(RULE, *served((cut, 1)), *SERVED) == SHARED_MEMORY
     assert told.found.mig is False
 
 

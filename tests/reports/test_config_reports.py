@@ -159,12 +159,30 @@ def test_a_server_that_is_as_its_command_line_says_needs_no_words() -> None:
     assert config_lines(target) == []
 
 
+TOO_FEW = "too few whole requests (3 in both runs, for acceptance 200 drafted tokens as well)"
+
+
+def test_that_nothing_differs_is_not_said_of_what_was_not_compared() -> None:
+    lines = against_lines(Against(too_few=("tau", "tok_s")))
+    assert lines == [
+        f"NO FIGURE WAS COMPARED, {TOO_FEW}: tau, tok/s",
+        "configuration: nothing differs of what both runs show",
+    ]
+    moved = Moved("tau", "", 3.0, 2.0, 0.1, beyond=True)
+    assert against_lines(Against(figures=(moved,), too_few=("tok_s",))) == [
+        "compared: tau",
+        f"not compared, {TOO_FEW}: tok/s",
+        "configuration: nothing differs of what both runs show",
+        "tau: 3 then, 2 now (-33.3%, ±0.1)",
+    ]
+
+
 def test_what_is_not_as_it_was() -> None:
     (now,), (before,) = replayed("h200_top_k_0").targets, replayed("h200_dflash").targets
     found = compare(now, before)
     lines = against_lines(found)
-    assert lines[:2] == ["top_k: 40 then, 0 now", "min_p: 0.05 then, 0 now"]
-    assert lines[-1] == "not compared, too few requests: tau, acceptance, tok/s, ms per step"
+    assert lines[0] == f"NO FIGURE WAS COMPARED, {TOO_FEW}: tau, acceptance, tok/s, ms per step"
+    assert lines[1:] == ["top_k: 40 then, 0 now", "min_p: 0.05 then, 0 now"]
     assert against_json(found)["settings"] == [
         {"what": "top_k", "before": 40, "now": 0},
         {"what": "min_p", "before": 0.05, "now": 0.0},
@@ -174,7 +192,7 @@ def test_what_is_not_as_it_was() -> None:
 def test_large_figures_have_no_power_of_ten() -> None:
     fast = Moved("tok_s", "", 1049.7, 657.4, 123.0, beyond=True)
     slow = Moved("step_ms", "", 0.9524, 8.96, 0.481, beyond=True)
-    assert against_lines(Against(figures=(fast, slow))) == [
+    assert against_lines(Against(figures=(fast, slow)))[2:] == [
         "tok/s: 1,050 then, 657 now (-37.4%, ±123)",
         "ms per step: 0.952 then, 8.96 now (+840.8%, ±0.48)",
     ]
@@ -182,5 +200,8 @@ def test_large_figures_have_no_power_of_ten() -> None:
 
 def test_the_same_again() -> None:
     (now,), (before,) = replayed("dflash").targets, replayed("dflash").targets
-    assert against_lines(compare(now, before)) == ["nothing differs from the recorded run beyond noise"]
+    assert against_lines(compare(now, before)) == [
+        "compared: tau, acceptance, tok/s, ms per step: no change beyond noise",
+        "configuration: nothing differs of what both runs show",
+    ]
     assert {m["beyond_noise"] for m in against_json(compare(now, before))["figures"]} == {False}

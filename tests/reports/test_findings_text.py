@@ -44,7 +44,8 @@ def test_a_finding_in_words_has_its_evidence_and_what_to_do() -> None:
         f"CRITICAL SPC103 synthetic_acceptance: {SYNTHETIC}",
         "    --spec-synth-len: 3.5",
         "    to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
-        "2 rules looked, 1 found nothing",
+        "does not apply: no draft model is given (SPC101)",
+        "2 rules: 1 found something, 1 does not apply",
     ]
 
 
@@ -70,9 +71,36 @@ def test_no_findings_and_what_is_still_waited_for() -> None:
     view = b.fold(b.found(), b.process("-md d.gguf")).view()
     assert findings_text(diagnosed(view)).splitlines() == [
         "no findings",
-        "collecting: SPC101 speculation_off needs a look at /slots",
-        "2 rules looked, 1 found nothing",
+        "waits: SPC101 speculation_off needs a look at /slots",
+        "2 rules: 1 looked and found nothing, 1 waits",
     ]
+
+
+def test_a_summary_has_their_numbers_alone() -> None:
+    outcomes = (
+        Outcome(SYNTH, "t0", "collecting", "100 cycles"),
+        Outcome(OFF, "t0", "inapplicable", "speculation is off"),
+    )
+    assert findings_text(Diagnosis((), outcomes), brief=True).splitlines() == [
+        "no findings",
+        "2 rules: 1 waits, 1 does not apply; specscope check says for what, and why",
+    ]
+
+
+def test_what_several_rules_say_alike_is_said_once() -> None:
+    outcomes = [Outcome(rule, "t0", "collecting", "100 cycles") for rule in (SYNTH, OFF)]
+    assert findings_text(Diagnosis((), tuple(outcomes))).splitlines() == [
+        "no findings",
+        "waits: SPC103 synthetic_acceptance, SPC101 speculation_off need 100 cycles",
+        "2 rules: 2 wait",
+    ]
+    outcomes = [Outcome(rule, "t0", "inapplicable", "speculation is off") for rule in (SYNTH, OFF)]
+    apart = Diagnosis((), tuple(outcomes))
+    assert findings_text(apart).splitlines()[1:] == [
+        "does not apply: speculation is off (SPC103, SPC101)",
+        "2 rules: 2 do not apply",
+    ]
+    assert "- speculation is off: SPC103, SPC101" in findings_markdown(Fold().view(), apart)
 
 
 def test_a_rule_that_broke_is_told() -> None:
@@ -101,6 +129,14 @@ def test_findings_in_markdown_can_be_pasted_into_an_issue() -> None:
         "- --spec-synth-len: `3.5`",
         "- to do: remove --spec-synth-rates / --spec-synth-len on a server whose answers are used",
         "- https://github.com/ggml-org/llama.cpp/blob/master/tools/server/README.md",
+        "",
+        "2 rules: 1 found something, 1 does not apply.",
+        "",
+        "<details><summary>rules that do not apply here</summary>",
+        "",
+        "- no draft model is given: SPC101",
+        "",
+        "</details>",
     ]
 
 
@@ -133,6 +169,7 @@ def test_markdown_folds_what_could_not_be_judged() -> None:
     view = b.fold(b.found(), b.process("-md d.gguf")).view()
     said = findings_markdown(view, diagnosed(view))
     assert "build unknown" in said
-    assert "\n\nNo findings.\n\n<details><summary>rules that could not judge</summary>\n\n" in said
+    assert "\n\nNo findings.\n\n2 rules: 1 looked and found nothing, 1 waits.\n\n" in said
+    assert "<details><summary>rules that could not judge</summary>\n\n" in said
     assert "- `speculation_off` needs a look at /slots\n\n</details>" in said
     assert "<details>" not in findings_markdown(Fold().view(), Diagnosis())

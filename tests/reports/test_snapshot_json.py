@@ -19,8 +19,8 @@ from specscope.session.fold import Fold
 
 SCHEMA = """
 schema_version tool_version at target model speculation requests throughput economics anatomy_ms copies saved
-backend_path stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting failed rules
-regimes prefill marks epochs sources overhead
+backend_path stalls trace stacks kv gpu energy memory_map memory sampling config findings collecting does_not_apply
+failed rules regimes prefill marks epochs sources overhead
 """
 PARTS = {
     "target": "id url pid kind build state state_detail evidence",
@@ -337,11 +337,14 @@ def test_findings_and_what_still_waits_are_in_it() -> None:
     assert list(finding) == FINDING.split()
     assert {"what": "asked for", "seen": "32"} in finding["evidence"]
     waiting = made(b.found(), b.process("-md d.gguf"))
-    assert waiting["collecting"] == [{"code": "SPC101", "name": "speculation_off", "needs": "a look at /slots"}]
+    assert waiting["collecting"][0] == {"code": "SPC101", "name": "speculation_off", "needs": "a look at /slots"}
+    assert {"code": "SPC301", "name": "power_limited", "why": "no GPU seen"} in waiting["does_not_apply"]
     assert waiting["failed"] == []
     counts = waiting["rules"]
-    assert list(counts) == ["looked", "found", "nothing"]
-    assert counts["looked"] == len(RULES) == counts["found"] + counts["nothing"] + len(waiting["collecting"])
+    assert list(counts) == ["looked", "found", "nothing", "collecting", "does_not_apply", "failed"]
+    assert counts["looked"] == len(RULES) == sum(counts.values()) - counts["looked"]
+    assert counts["collecting"] == len(waiting["collecting"])
+    assert counts["does_not_apply"] == len(waiting["does_not_apply"])
 
 
 def test_a_snapshot_is_of_one_server() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -29,6 +30,7 @@ RULES = (
     "draft_width_clamped",
     "synthetic_acceptance",
     "hidden_min_p",
+    "power_limited",
     "host_argmax",
     "host_sampling_dominates",
     "full_vocabulary_sort",
@@ -36,7 +38,7 @@ RULES = (
 )
 """The rules that look here: a few, so that the pictures stay as they are when there are more."""
 
-SAYS = {"collecting": "50 traced turns (12 so far)", "failed": "KeyError: 'x'"}
+SAYS = {"collecting": "50 traced turns (12 so far)", "inapplicable": "no GPU seen", "failed": "KeyError: 'x'"}
 
 MIN_P = replace(HIDDEN_MIN_P, since=facts.T0 + 5, link="https://example.org/min_p")
 SORTED = replace(
@@ -68,8 +70,8 @@ def feed(findings: Sequence[Finding] = (SORTED, MIN_P), **states: State) -> Stil
 
 
 def some() -> StillFeed:
-    """Two findings, a rule that waits and one that broke."""
-    return feed(host_sampling_dominates="collecting", sync_stalls="failed")
+    """Two findings, a rule that waits, one that does not apply and one that broke."""
+    return feed(host_sampling_dominates="collecting", power_limited="inapplicable", sync_stalls="failed")
 
 
 async def sixth(pilot: Pilot[None]) -> str:
@@ -82,7 +84,7 @@ async def sixth(pilot: Pilot[None]) -> str:
 def listed(pilot: Pilot[None]) -> list[str]:
     """The rows of the list, below its heading."""
     shown = [row[: row.find("  ─ SPC") if "  ─ SPC" in row else None] for row in rows(pilot)]
-    ends = next(i for i, row in enumerate(shown) if "rules look" in row)
+    ends = next(i for i, row in enumerate(shown) if re.search(r"\d+ rules: ", row))
     return [row for row in shown[2:ends] if row.strip()]
 
 
@@ -102,7 +104,10 @@ async def test_every_size_shows_what_matters(size: tuple[int, int]) -> None:
         for words in ("! warning", "SPC503 full_vocabulary_sort", "20:26:49", "36.7 ms a cycle"):
             assert words in listed(pilot)[0], words
         assert "SPC201 hidden_min_p" in listed(pilot)[1]
-        assert f"{len(RULES)} rules look, {len(RULES) - 4} find nothing, 1 wait for more, 1 FAILED" in text(pilot)
+        looked = "looked and found nothing" if size[0] > 100 else "nothing"
+        assert (
+            f"{len(RULES)} rules: 2 found something, {len(RULES) - 5} {looked}, 1 waits, 1 does not apply, 1 FAILED"
+        ) in text(pilot)
         said = details(pilot)
         for words in (
             "─ SPC503 full_vocabulary_sort warning",
@@ -122,7 +127,9 @@ async def test_the_rules_without_a_finding_follow() -> None:
         assert "KeyError: 'x'" in listed(pilot)[2]
         assert "… waits" in listed(pilot)[3]
         assert "needs 50 traced turns" in listed(pilot)[3]
-        assert "✓ nothing" in listed(pilot)[4]
+        assert "– not here" in listed(pilot)[4]
+        assert "no GPU seen" in listed(pilot)[4]
+        assert "✓ nothing" in listed(pilot)[5]
 
 
 async def test_keys_choose_a_row() -> None:
@@ -146,6 +153,9 @@ async def test_what_waits_and_what_broke_is_said_in_full() -> None:
         await pilot.press("j")
         await painted(pilot)
         assert "The rule waits: it needs 50 traced turns (12 so far). The host samples for so long" in details(pilot)
+        await pilot.press("j")
+        await painted(pilot)
+        assert "The rule does not apply here: no GPU seen. The GPU is at its power limit" in details(pilot)
         await pilot.press("j")
         await painted(pilot)
         assert "The rule looked and found nothing." in details(pilot)
@@ -209,7 +219,7 @@ async def test_a_long_list_moves_with_the_chosen_row() -> None:
     async with running(feed(many), size=(80, 24)) as pilot:
         await sixth(pilot)
         assert "slot 00" in listed(pilot)[0]
-        assert " rows 1-7 of 37; 8 rules look" in text(pilot)
+        assert " 9 rules: 1 found something, 8 nothing; rows 1-7 of 38 " in text(pilot)
         await pilot.press(*["j"] * 20)
         await painted(pilot)
         assert any(row.startswith(">") and "slot 20" in row for row in listed(pilot))

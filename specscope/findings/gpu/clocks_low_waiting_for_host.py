@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings import clocks
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
 from specscope.session.gpu_state import HARDLY, WAITS_BELOW_PCT
 
 if TYPE_CHECKING:
@@ -37,7 +37,12 @@ NOT_LOW: Final = 0.85
 
 def look(case: Case) -> Seen:
     """Judge the device of one server. Of several devices each waits for the others' part of a forward as well."""
-    return clocks.of_each(case, _look_at) if len(case.target.gpus) == 1 else ()
+    gpus = [use.gpu for use in case.target.gpus]
+    if len(gpus) > 1:
+        return Inapplicable("of several GPUs each waits for the others")
+    if any(gpu.now is not None and not gpu.found.sm_clock_max_mhz for gpu in gpus):
+        return Inapplicable("the driver does not tell the GPU's highest clock")
+    return clocks.of_each(case, _look_at)
 
 
 def _look_at(case: Case, gpu: Gpu) -> Finding | None:

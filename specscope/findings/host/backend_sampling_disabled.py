@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -41,7 +42,7 @@ def look(case: Case) -> Seen:
     if _wants_probabilities(target):
         evidence.append(("the latest request", f"n_probs {target.config.sampling['n_probs']}, before sampling"))
     if not evidence:
-        return ()
+        return () if case.raised else _none_seen(target)  # a line of long ago ends what it raised
     evidence.append(("cost", "not measured here"))
     flag = as_written(target, "backend_sampling", "--backend-sampling")
     return (
@@ -53,6 +54,18 @@ def look(case: Case) -> Seen:
             link=LINK,
         ),
     )
+
+
+def _none_seen(target: Target) -> Seen:
+    """What is said where no request was kept from it: nothing only where requests are sampled on the device."""
+    flags, asked = target.flags, target.config.sampling
+    told = flags is not None and flags.backend_sampling is True
+    if target.config.sampling_from == "request":
+        on = asked.get("backend_sampling") is True or told
+        return () if on else Inapplicable("the latest request is not sampled on the device (--backend-sampling)")
+    if flags is not None and not told:
+        return Inapplicable("sampling on the device is not asked for (--backend-sampling)")
+    return wait(target, "a request whose parameters are seen (/slots)")
 
 
 def _wants_probabilities(target: Target) -> bool:

@@ -18,6 +18,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import ENVIRONMENT, no_gpu, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -52,7 +53,8 @@ def look(case: Case) -> Seen:
         return (_found(case, ("log", f"disabling CUDA graphs due to {reason}"), _by_reason(reason), reason),)
     old = _too_old(target) if by_cuda else None
     if old is None:
-        return ()
+        none = None if by_cuda or reason else no_gpu(target, case.session)
+        return none or (wait(target, ENVIRONMENT) if env is None and not reason else ())
     advice = (
         "no flag changes it on this GPU: fewer kernels (--flash-attn on) and a faster core of the host help a little"
     )

@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import COMMAND_LINE, TABLES_ALONE, no_gpu, no_method, wait
 from specscope.session.placement import on_device
 from specscope.session.unknowns import number_said
 
@@ -48,10 +49,12 @@ def look(case: Case) -> Seen:
     target = case.target
     flags, drafter = target.flags, target.models.get("drafter")
     named = drafter is not None or (flags is not None and bool(flags.draft_model or flags.draft_repo))
-    if not named or not any(t.startswith("draft-") for t in target.config.types or ()):
-        return ()
+    if not any(t.startswith("draft-") for t in target.config.types or ()):
+        return no_method(target) or TABLES_ALONE
+    if not named:
+        return wait(target, COMMAND_LINE) if flags is None else Inapplicable("the drafter has no model of its own")
     if not target.gpus and on_device(flags, target.log_said, target.usage) is not True:
-        return ()
+        return no_gpu(target, case.session) or ()
     told = _told(target)
     if told:
         return (_found(case, told, seems=False),)
@@ -75,13 +78,19 @@ def _by_threads(case: Case) -> Seen:
     """By what the server does while it decodes."""
     target = case.target
     offloaded, layers = (number_said(target.log_said, NGL, field) for field in ("offloaded", "layers"))
-    if not offloaded or offloaded != layers or len(target.gpus) != 1 or target.usage is None:
-        return ()
+    if offloaded is None or layers is None:
+        return wait(target, "the log's word on which layers lie where (-lv 4)")
+    if not offloaded or offloaded != layers:
+        return Inapplicable("layers of the target itself are on the CPU")
+    if len(target.gpus) != 1:
+        return no_gpu(target, case.session) or Inapplicable("of several GPUs each waits for the others")
     gpu, decoding = target.gpus[0].gpu, target.gpus[0].gpu.decoding
-    if gpu.phase != "decode" or decoding.seconds < LEAST_S:
-        return Collecting("a server that decodes") if case.raised else ()
     used = decoding.busy_pct
-    if used is None or not case.holds(used, raise_at=WAITING_PCT, clear_at=AT_WORK_PCT):
+    if used is None or decoding.seconds < LEAST_S:
+        return wait(target, f"{LEAST_S:.0f} s of decoding ({decoding.seconds:.0f} so far)")
+    if target.usage is None or gpu.phase != "decode":
+        return wait(target, "a server that decodes")
+    if not case.holds(used, raise_at=WAITING_PCT, clear_at=AT_WORK_PCT):
         return ()
     threads = target.flags.threads if target.flags is not None else None
     busy = sum(pct >= BUSY_THREAD_PCT for _, pct in target.usage.threads)

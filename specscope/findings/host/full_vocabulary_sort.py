@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
 from specscope.findings.sampler_chain import chain, number
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -60,8 +61,11 @@ ADVICE: Final = "set --top-k 40 (or what the model card names), on the server or
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    if not _unnarrowed(target) or target.backend_path.target == "device":
-        return ()
+    if not _unnarrowed(target):
+        unknown = number(target, "top_k") is None and "top_k" in chain(target)
+        return wait(target, "/props or a request on /slots") if unknown else ()
+    if target.backend_path.target == "device":
+        return Inapplicable("tokens are sampled on the device")
     measured = _measured(target)
     if measured is None:
         return _by_parameters(case)

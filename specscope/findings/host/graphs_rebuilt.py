@@ -21,7 +21,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -47,10 +48,11 @@ def look(case: Case) -> Seen:
     if off is not None:
         return (off,)
     target, graphs = case.target, case.target.graphs
-    if graphs is None or any(t.startswith("ngram") for t in target.config.types or ()):
-        return ()
-    if graphs.forwards < LEAST_FORWARDS:
-        return Collecting(f"{LEAST_FORWARDS} forwards of requests that run alone ({graphs.forwards} so far)")
+    if any(t.startswith("ngram") for t in target.config.types or ()):
+        return Inapplicable("n-gram tables draft what they find: widths change by nature")
+    if graphs is None or graphs.forwards < LEAST_FORWARDS:
+        forwards = graphs.forwards if graphs is not None else 0
+        return wait(target, f"{LEAST_FORWARDS} forwards of requests that run alone, by the log ({forwards} so far)")
     if not case.holds(graphs.share, raise_at=RARELY, clear_at=MORE):
         return ()
     evidence = [

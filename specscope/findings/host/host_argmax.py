@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.as_written import as_written
 from specscope.findings.recorded import recorded
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import TABLES_ALONE, no_method, untraced, wait
 from specscope.session.backend_path import DRAFT_ON_HOST
 from specscope.session.provenance.against import configured_otherwise, moved
 
@@ -41,7 +42,7 @@ def look(case: Case) -> Seen:
     target = case.target
     types = target.config.types
     if types is not None and not any(t.startswith("draft-") for t in types):
-        return ()
+        return no_method(target) or TABLES_ALONE
     path = target.backend_path
     if path.evidence == "exact" and path.draft == "device":
         return ()
@@ -50,7 +51,7 @@ def look(case: Case) -> Seen:
     if path.draft == "host" and (path.evidence == "exact" or not told):
         told = [seen, *told]
     if not told:
-        return ()
+        return () if path.draft == "device" else _unknown(target)
     evidence, vocabulary = list(told), target.models["target"].n_vocab if "target" in target.models else None
     if vocabulary:
         evidence.append(("logits per draft row", f"{vocabulary * 4:,} bytes ({vocabulary:,} x 4)"))
@@ -66,6 +67,12 @@ def look(case: Case) -> Seen:
             cost_ms=cost_ms,
         ),
     )
+
+
+def _unknown(target: Target) -> Seen:
+    """What is said where neither copies nor flags nor the bus tell where they are selected."""
+    none = no_method(target) if target.config.types is None else None
+    return none or untraced(target) or wait(target, "copies of the drafter in a burst of the trace (--trace auto)")
 
 
 def _told(target: Target) -> list[tuple[str, str]]:

@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.unjudged import ON_CPU, untraced, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -48,8 +49,11 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     anatomy = target.anatomy
-    if anatomy is None or anatomy.evidence == "estimated" or not anatomy.asynchronous:
-        return ()
+    if anatomy is None or anatomy.evidence == "estimated" or anatomy.asynchronous is None:
+        on_cpu = ON_CPU if target.trace is not None and target.trace.asynchronous is False else None
+        return untraced(target) or on_cpu or wait(target, f"{MIN_TURNS} traced turns (0 so far)")
+    if not anatomy.asynchronous:
+        return ON_CPU
     parts = anatomy.parts
     if parts.sampling_ms is None or parts.wait_ms is None:
         return Collecting("probes on the sampler (--trace auto)")

@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import ON_CPU, untraced, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -44,11 +45,17 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     stalls, trace = target.stalls, target.trace
-    if trace is None or not trace.asynchronous or trace.burst_s is None:
-        return ()
+    if trace is None:
+        return untraced(target) or ()
+    if trace.asynchronous is False:
+        return ON_CPU
+    if trace.asynchronous is None:
+        return wait(target, "a traced turn")
+    if trace.burst_s is None:
+        return Inapplicable("no bursts are traced (--trace auto)")
     bursts = len(stalls.bursts) if stalls is not None else 0
     if stalls is None or bursts < MIN_BURSTS:
-        return Collecting(f"{MIN_BURSTS} bursts in which the server decodes ({bursts} so far)")
+        return wait(target, f"{MIN_BURSTS} bursts in which the server decodes ({bursts} so far)")
     if not case.holds(stalls.idle, raise_at=IDLE, clear_at=LESS_IDLE):
         return ()
     whole_ms = target.anatomy.parts.whole_ms if target.anatomy is not None and target.anatomy.turns else None

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.as_written import as_written
 from specscope.findings.room import latest, slots_share
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -36,7 +37,10 @@ LEFT_FREE: Final = 2
 def look(case: Case) -> Seen:
     """Judge the slots of one server."""
     worked = {request.slot: request for request in latest(case.target)}
-    looks = [_look_at(case, slot, worked[slot.id]) for slot in case.target.slots if slot.id in worked]
+    slots = [slot for slot in case.target.slots if slot.id in worked]
+    if not any(slot.fill_tokens is not None and slot.n_ctx for slot in slots):
+        return wait(case.target, "a slot at work, with what lies in it (/slots)")
+    looks = [_look_at(case, slot, worked[slot.id]) for slot in slots]
     return tuple(finding for finding in looks if finding is not None)
 
 

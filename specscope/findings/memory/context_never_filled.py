@@ -20,7 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
 from specscope.findings.room import slot_context, slots_share
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -45,14 +46,19 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     each, most = slot_context(target), _most(target)
-    if not each or not most or most >= MORE * each:
+    if not each:
+        return wait(target, "the context of a slot (/slots)")
+    reserved = target.memory.kv.reserved_bytes
+    if reserved is not None and reserved < WORTH_BYTES:
+        return Inapplicable(f"the whole KV cache takes less than {WORTH_BYTES >> 20} MiB")
+    if most and most >= MORE * each:
         return ()
-    idle = _idle_bytes(target, most / each)
+    idle = _idle_bytes(target, (most or 0) / each)
     if idle is not None and idle < WORTH_BYTES:
         return ()
     worked_s, worked = _worked(case)
-    if worked_s < LEAST_S or not worked:
-        return Collecting(f"an hour of work, with {LEAST_REQUESTS} requests or {LEAST_TOKENS:,} tokens")
+    if not most or worked_s < LEAST_S or not worked:
+        return wait(target, f"an hour of work, with {LEAST_REQUESTS} requests or {LEAST_TOKENS:,} tokens")
     if not case.holds(most / each, raise_at=HARDLY, clear_at=MORE):
         return ()
     evidence = [

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.as_written import as_written
 from specscope.findings.room import latest, slot_context
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -32,7 +33,7 @@ def look(case: Case) -> Seen:
     target = case.target
     shifted = [request for request in latest(target) if request.room.shifts]
     if not shifted:
-        return ()
+        return () if latest(target) else wait(target, "a request")
     shifts, said = sum(request.room.shifts for request in shifted), target.log_said.get("context_shift", {})
     evidence = [("shifts", f"{shifts} in {len(shifted)} of the latest {len(latest(target))} request(s)")]
     if "n_discard" in said and "n_keep" in said:

@@ -18,11 +18,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.room import slot_context, slots_share
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import COMMAND_LINE, HEADER, SLOTS, wait
 from specscope.session.unknowns import number_said
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Case, Seen
+    from specscope.findings.rule import Case, Seen, Unjudged
     from specscope.session.state import Target
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/23549"
@@ -42,8 +43,8 @@ def look(case: Case) -> Seen:
     now = number_said(target.log_said, "context_reduced", "effective")
     if said is None or before is None or now is None:
         sizes = _by_sizes(target)
-        if sizes is None:
-            return ()
+        if not isinstance(sizes, tuple):
+            return sizes
         before, now = sizes
         evidence = [("the model's context", f"{before:,} (GGUF)"), ("in force", f"{now:,} (/slots)")]
     else:
@@ -69,18 +70,25 @@ def look(case: Case) -> Seen:
     )
 
 
-def _by_sizes(target: Target) -> tuple[int, int] | None:
-    """The model's context and the smaller one in force, where nobody asked for one; None otherwise."""
+def _by_sizes(target: Target) -> tuple[int, int] | Unjudged:
+    """The model's context and the one in force, where nobody asked for one."""
     flags, model, each = target.flags, target.models.get("target"), slot_context(target)
-    if flags is None or model is None or not model.n_ctx_train or each is None or not target.slots:
-        return None
-    if flags.ctx or flags.kv_unified_per_slot or flags.fit == "off" or not _is_fitted(target, each):
-        return None
+    if flags is None:
+        return wait(target, COMMAND_LINE)
+    if flags.ctx or flags.kv_unified_per_slot:
+        return Inapplicable("the server was told which context to take")
+    if flags.fit == "off":
+        return Inapplicable("--fit is off: nothing is reduced")
+    if model is None or not model.n_ctx_train:
+        return wait(target, HEADER)
+    if each is None or not target.slots:
+        return wait(target, SLOTS)
+    if not _is_fitted(target, each):
+        return Inapplicable("this build does not take the model's context by itself")
     shared = slots_share(target)
     if len(target.slots) > 1 and shared is None:
-        return None
-    whole = each if len(target.slots) == 1 or shared else each * len(target.slots)
-    return (model.n_ctx_train, whole) if whole < model.n_ctx_train else None
+        return Collecting("to know whether the slots share one cache (the log at -lv 4, or --kv-unified)")
+    return model.n_ctx_train, each if len(target.slots) == 1 or shared else each * len(target.slots)
 
 
 def _is_fitted(target: Target, each: int) -> bool:

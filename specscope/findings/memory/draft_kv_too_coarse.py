@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
+from specscope.findings.unjudged import COMMAND_LINE, TABLES_ALONE, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -49,10 +50,13 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target, totals = case.target, case.target.totals
     coarse = _coarse(target)
-    if not coarse or not any(t.startswith("draft-") for t in target.config.types or ()):
-        return ()
+    if not any(t.startswith("draft-") for t in target.config.types or ()):
+        return no_method(target) or TABLES_ALONE
+    if not coarse:
+        known = target.flags is not None or "draft_kv_cache" in target.log_said
+        return () if known else wait(target, COMMAND_LINE)
     if totals.acceptance is None or (totals.cycles or 0) < LEAST_CYCLES or (totals.drafted or 0) < LEAST_DRAFTED:
-        return Collecting(f"{LEAST_CYCLES} cycles with {LEAST_DRAFTED} draft tokens ({totals.cycles or 0} so far)")
+        return wait(target, f"{LEAST_CYCLES} cycles with {LEAST_DRAFTED} draft tokens ({totals.cycles or 0} so far)")
     if not case.holds(totals.acceptance, raise_at=LOW, clear_at=NOT_LOW):
         return ()
     first = totals.survival[0].share if totals.survival else None

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from specscope.findings.as_written import as_written
 from specscope.findings.room import latest
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -47,9 +48,14 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     again = [request for request in latest(target) if _is_again(request)]
-    if not case.holds(len(again), raise_at=AGAIN, clear_at=ONCE):
-        return Collecting("a second prompt that is computed again") if again else ()
     held = [request for request in latest(target) if _is_held(request)]
+    if not case.holds(len(again), raise_at=AGAIN, clear_at=ONCE):
+        if again:
+            return Collecting("a second prompt that is computed again")
+        if case.raised or len(held) >= AGAIN:  # what was raised is over once it is no longer among the latest
+            return ()
+        needs = f"{AGAIN} prompts of {LONG_TOKENS:,} tokens or more which their slot held, by the log"
+        return wait(target, f"{needs} ({len(held)} so far)")
     last, forced = again[-1], sum(request.room.forced for request in again)
     evidence = [
         ("computed again", f"{len(again)} of {len(held)} long prompts that their slot held"),

@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.as_written import as_written
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import SHARED_MEMORY, no_gpu, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
-    from specscope.session.gpu_state import GpuUse
+    from specscope.session.gpu_state import Gpu, GpuUse
     from specscope.session.state import Target
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/23903"
@@ -35,16 +36,29 @@ NOT_SO: Final = 0.03
 
 def look(case: Case) -> Seen:
     """Judge the devices of one server, once it has served a request."""
-    if not any(request.ended_at is not None for request in case.target.requests):
-        return ()
-    return tuple(finding for use in case.target.gpus if (finding := _look_at(case, use)) is not None)
+    target = case.target
+    none = no_gpu(target, case.session)
+    if none is not None:
+        return none
+    if not any(_has_own_memory(use.gpu) for use in target.gpus):
+        return SHARED_MEMORY
+    if not any(request.ended_at is not None for request in target.requests):
+        return wait(target, "a request that has ended")
+    if not any(use.gpu.memory is not None and use.gpu.memory.free_bytes is not None for use in target.gpus):
+        return wait(target, "a reading of the GPU's free memory")
+    return tuple(finding for use in target.gpus if (finding := _look_at(case, use)) is not None)
+
+
+def _has_own_memory(gpu: Gpu) -> bool:
+    """Whether it is not memory of the system, nor of instances that are not told apart."""
+    return gpu.lost is None and not gpu.found.unified and not gpu.found.mig and bool(gpu.found.memory_bytes)
 
 
 def _look_at(case: Case, use: GpuUse) -> Finding | None:
     gpu, target = use.gpu, case.target
     free, total = gpu.memory.free_bytes if gpu.memory is not None else None, gpu.found.memory_bytes
-    if gpu.lost or gpu.found.unified or gpu.found.mig or free is None or not total:
-        return None  # memory of the system, or of instances that are not told apart
+    if not _has_own_memory(gpu) or free is None or not total:
+        return None
     part = f"gpu {gpu.index}"
     if not case.holds(free / total, raise_at=NEARLY, clear_at=NOT_SO, part=part):
         return None

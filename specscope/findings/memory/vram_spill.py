@@ -22,7 +22,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import ENVIRONMENT, SHARED_MEMORY, no_gpu, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -55,10 +56,18 @@ LEAST_READINGS: Final = 5
 def look(case: Case) -> Seen:
     """Judge the devices of one server."""
     managed = _managed(case.target)
-    full = [use.gpu for use in case.target.gpus if _can_spill(use.gpu, managed=managed) and _is_full(use.gpu)]
+    can = [use.gpu for use in case.target.gpus if _can_spill(use.gpu, managed=managed)]
+    if not can:
+        return _cannot_spill(case)
+    if not any(gpu.memory is not None and gpu.memory.used_bytes is not None for gpu in can):
+        return wait(case.target, "a reading of the GPU's memory")
+    full = [gpu for gpu in can if _is_full(gpu)]
     judged = [gpu for gpu in full if gpu.decoding.seconds >= LEAST_S]
     if full and not judged:
-        return Collecting(f"{LEAST_S:.0f} s of decoding ({max(g.decoding.seconds for g in full):.0f} so far)")
+        needs = f"{LEAST_S:.0f} s of decoding ({max(g.decoding.seconds for g in full):.0f} so far)"
+        return wait(case.target, needs)
+    if judged and not any(_is_told(gpu) for gpu in judged):
+        return Inapplicable("the driver does not tell how busy the GPU and its memory are")
     return tuple(finding for gpu in judged if (finding := _look_at(case, gpu, managed=managed)) is not None)
 
 
@@ -69,6 +78,23 @@ def _managed(target: Target) -> bool:
 def _can_spill(gpu: Gpu, *, managed: bool) -> bool:
     """A device that computes in the system's memory has nothing to spill from."""
     return not gpu.lost and not gpu.found.unified and not gpu.found.mig and (managed or bool(gpu.found.wddm))
+
+
+def _cannot_spill(case: Case) -> Seen:
+    """What is said where no device is known to spill."""
+    target = case.target
+    none = no_gpu(target, case.session)
+    if none is not None:
+        return none
+    if all(use.gpu.found.unified or use.gpu.found.mig for use in target.gpus):
+        return SHARED_MEMORY
+    if target.process is None or target.process.env is None:
+        return wait(target, ENVIRONMENT)
+    return Inapplicable(f"device memory cannot spill here (no WSL2, no {MANAGED})")
+
+
+def _is_told(gpu: Gpu) -> bool:
+    return gpu.decoding.busy_pct is not None and gpu.decoding.memory_busy_pct is not None
 
 
 def _is_full(gpu: Gpu) -> bool:

@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
 from specscope.findings.sampler_chain import has_effect
+from specscope.findings.unjudged import no_advice, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -36,11 +37,11 @@ def look(case: Case) -> Seen:
     target = case.target
     recommended = _recommended(case)
     if recommended is None:
-        return ()
+        return no_advice(target)
     wanted, by = recommended
     effective = target.config.sampling.get("min_p")
     if not isinstance(effective, (int, float)):
-        return Collecting("/props or a request on /slots")
+        return wait(target, "/props or a request on /slots")
     if abs(effective - wanted) <= TOLERANCE or not has_effect(target, "min_p"):
         return ()
     origin = _origin(target, effective)

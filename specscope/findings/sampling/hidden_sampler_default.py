@@ -20,8 +20,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
 from specscope.findings.sampler_chain import has_effect
+from specscope.findings.unjudged import no_advice, wait
 from specscope.session.provenance.values import written
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ def look(case: Case) -> Seen:
     settings = [s for s in case.target.provenance.settings if s.group == "sampling" and s.name != OWN_RULE]
     advised = [(s, s.recommended) for s in settings if s.recommended is not None]
     if not advised:
-        return ()
+        return no_advice(case.target)
     if all(setting.value is None for setting, _ in advised):
-        return Collecting("/props or a request on /slots")
+        return wait(case.target, "/props or a request on /slots")
     at_default = [(s, told) for s, told in advised if s.deviates and s.origin == "server default"]
     hidden = [(setting, told) for setting, told in at_default if has_effect(case.target, setting.name)]
     if not hidden:

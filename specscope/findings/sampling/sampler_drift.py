@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.recorded import recorded
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import wait
 from specscope.session.provenance.against import settings_moved
 from specscope.session.provenance.known import SAMPLING_NAMES
 from specscope.session.provenance.values import written
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
     from specscope.session.provenance.state import RequestSet
     from specscope.session.state import Target
+
+LEAST_REQUESTS: Final = 2
 
 MOST_SETS: Final = 4
 MOST_NAMES: Final = 6
@@ -42,7 +45,11 @@ RECORDED: Final = "against the recording"
 
 def look(case: Case) -> Seen:
     """Judge one server."""
-    return (*_between_requests(case), *_against(case))
+    found = (*_between_requests(case), *_against(case))
+    requests = case.target.provenance.requests.requests
+    if found or case.raised or requests >= LEAST_REQUESTS:
+        return found
+    return wait(case.target, f"{LEAST_REQUESTS} requests whose parameters are seen on /slots ({requests} so far)")
 
 
 def _between_requests(case: Case) -> tuple[Finding, ...]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -23,6 +23,10 @@ if TYPE_CHECKING:
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
+    if target.server == "unknown":
+        return Collecting("the server's first answer")
+    if target.server == "down":
+        return Inapplicable("the server is down")
     if target.server != "needs_key":
         return ()
     told = target.flags is not None and (target.flags.has_api_key or target.flags.api_key_file is not None)

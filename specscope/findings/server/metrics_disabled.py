@@ -19,6 +19,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import not_off
 from specscope.session.endpoint_off import endpoint_off, switch_on
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def look(case: Case) -> Seen:
     target = case.target
     evidence = endpoint_off("metrics", target.props, target.sources)
     if not evidence:
-        return ()
+        return not_off(target, "metrics")
     cycles = "seen one by one" if target.tier in ("cycles", "trace") else "not seen one by one either"
     return (
         RULE.found(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -27,8 +27,10 @@ LINK = "https://github.com/ggml-org/llama.cpp/issues/22373"
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
+    if target.server == "unknown":
+        return Collecting("the server's first answer")
     if target.server != "router":
-        return ()
+        return Inapplicable("this is no router")
     models = _models(target.server_detail)
     address = next((words for model in models for words in model.split() if words.startswith("http")), None)
     return (

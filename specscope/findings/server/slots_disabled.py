@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import not_off
 from specscope.session.endpoint_off import endpoint_off, switch_on
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def look(case: Case) -> Seen:
     target = case.target
     evidence = endpoint_off("slots", target.props, target.sources)
     if not evidence:
-        return ()
+        return not_off(target, "slots")
     cycles = "seen by the log or a trace" if target.tier in ("cycles", "trace") else "not seen"
     return (
         RULE.found(

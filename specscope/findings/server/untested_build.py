@@ -18,7 +18,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -36,7 +37,10 @@ def look(case: Case) -> Seen:
     if target.props is not None and target.props.kind == "ik_llama.cpp":
         return _found(case, "ik_llama.cpp was not tried with a real server", "ik_llama.cpp")
     build = target.provenance.build
-    if build is None or OLDEST <= build <= NEWEST:
+    if build is None:
+        nameless = Inapplicable("its build has no number") if target.props is not None else None
+        return nameless or wait(target, "the build's number (/props or the log)")
+    if OLDEST <= build <= NEWEST:
         return ()
     age = "newer" if build > NEWEST else "older"
     return _found(case, f"build b{build} is {age} than any that specscope was tried with", f"b{build}")

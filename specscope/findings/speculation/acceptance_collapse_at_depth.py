@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafting import has_drafter, has_tables
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import TABLES_ALONE, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -31,6 +32,9 @@ LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/23658"
 
 MIN_STEPS: Final = 50
 """As before any verdict on acceptance."""
+
+BANDS: Final = 2
+"""One depth has nothing to fall from."""
 
 LEAST_ACCEPTED: Final = 0.3
 """Accepted tokens a step before: with fewer there is nothing to lose."""
@@ -42,8 +46,10 @@ RECOVERED: Final = 0.45
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    if not has_drafter(target) or has_tables(target) or not target.totals.cycles:
-        return ()
+    if not has_drafter(target):
+        return no_method(target) or TABLES_ALONE
+    if has_tables(target):
+        return Inapplicable("n-gram tables draft as well")
     told = [row for row in target.by_depth if row.steps >= MIN_STEPS]
     for i in range(1, len(told)):
         usual, deeper = median(_accepted(row) for row in told[:i]), max(_accepted(row) for row in told[i:])
@@ -54,6 +60,8 @@ def look(case: Case) -> Seen:
         usual = median(_accepted(row) for row in told)
         if usual >= LEAST_ACCEPTED and _accepted(deepest) < COLLAPSED * usual:
             return Collecting(f"{MIN_STEPS} steps beyond {deepest.tokens:,} tokens ({deepest.steps} so far)")
+    if len(told) < BANDS:
+        return wait(target, f"{MIN_STEPS} steps each in {BANDS} bands of context depth ({len(told)} so far)")
     return ()
 
 

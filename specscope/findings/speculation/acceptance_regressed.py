@@ -20,7 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.recorded import recorded
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import no_method, wait
 from specscope.session.provenance.against import configured_otherwise, moved
 from specscope.session.provenance.values import written
 
@@ -45,8 +46,18 @@ MOST: Final = 6
 def look(case: Case) -> Seen:
     """Judge one server."""
     target, before = case.target, recorded(case)
-    if before is None or not target.totals.cycles or not before.totals.cycles or not _drafts_alike(target, before):
-        return ()
+    if not target.config.types and not target.totals.cycles:
+        return no_method(target) or Collecting(LEAST)
+    if case.against is None:
+        return wait(target, "a recorded run to compare with (specscope check --against FILE)")
+    if before is None:
+        return Inapplicable("the recording has no server with this model")
+    if not before.totals.cycles:
+        return Inapplicable("the recorded run made no drafts")
+    if not target.totals.cycles:
+        return wait(target, LEAST)
+    if not _drafts_alike(target, before):
+        return Inapplicable("the recorded run drafted with other methods or another width")
     figures = moved(target, before, "acceptance")
     if not figures:
         return Collecting(LEAST)

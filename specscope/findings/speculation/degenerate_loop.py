@@ -20,10 +20,12 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import is_synthetic
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.unjudged import SYNTHETIC, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
     from specscope.session.request_state import RequestRow
+    from specscope.session.state import Target
 
 LINK: Final = "https://github.com/ggml-org/llama.cpp/issues/26100"
 
@@ -47,10 +49,11 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     if is_synthetic(target):
-        return ()
-    forced = [row for row in target.requests[-LATEST:] if row.asked.forced and row.drafted != 0 and row.accepted]
+        return SYNTHETIC
+    latest = target.requests[-LATEST:]
+    forced = [row for row in latest if row.asked.forced and row.drafted != 0 and row.accepted]
     if not forced:
-        return ()
+        return () if case.raised else _none_forced(target, latest)  # what was raised is no longer among the latest
     width = target.config.n_max_effective
     long = [row for row in forced if (row.generated or 0) >= MIN_TOKENS and (_drafted(row, width) or 0) >= MIN_DRAFTED]
     if not long:
@@ -76,6 +79,15 @@ def look(case: Case) -> Seen:
             link=LINK,
         ),
     )
+
+
+def _none_forced(target: Target, latest: tuple[RequestRow, ...]) -> Seen:
+    """What is said where no request was forced past its end and had tokens of drafts accepted."""
+    if not target.config.types and not target.totals.cycles:
+        return no_method(target) or ()
+    if any(row.asked.forced is not None for row in latest):
+        return ()
+    return wait(target, "a request whose parameters are seen (/slots)")
 
 
 def _drafted(row: RequestRow, width: int | None) -> int | None:

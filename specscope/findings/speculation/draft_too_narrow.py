@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import SPECULATION, better_width, judged, pays_off, set_width, width_words
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import WIDTHS
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def look(case: Case) -> Seen:
     if not isinstance(economics, Economics):
         return economics
     if economics.n_max is None:
-        return ()
+        return WIDTHS
     if economics.gain_pct is None or (economics.best_n_max or 0) <= economics.n_max:
         return _may_gain(case, economics, economics.n_max)
     return better_width(RULE, case, economics, "drafts of up to")
@@ -47,7 +48,9 @@ def look(case: Case) -> Seen:
 def _may_gain(case: Case, economics: Economics, today: int) -> Seen:
     """No wider draft was seen, and most drafts are accepted to their end."""
     full = economics.full
-    if full is None or not economics.hidden or pays_off(economics) is False:
+    if full is None:
+        return WIDTHS
+    if not economics.hidden or pays_off(economics) is False:
         return ()
     if not case.holds(full.low, raise_at=FULL, clear_at=LESS_FULL):
         return ()

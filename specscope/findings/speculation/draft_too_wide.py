@@ -19,7 +19,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.drafting import better_width, judged
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import WIDTHS
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
@@ -31,7 +32,14 @@ def look(case: Case) -> Seen:
     economics = judged(case.target)
     if not isinstance(economics, Economics):
         return economics
-    if not 0 < (economics.best_n_max or 0) < (economics.n_max or 0):
+    today, best = economics.n_max, economics.best_n_max
+    if today is None:
+        return WIDTHS
+    if today == 1:
+        return Inapplicable("drafts have one token: none is narrower")
+    if best is None:
+        return Collecting("cycles of narrower drafts (specscope recipe width K, then --runs FILE)")
+    if not 0 < best < today:
         return ()
     return better_width(RULE, case, economics, "drafts of at most")
 

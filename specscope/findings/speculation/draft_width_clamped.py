@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import COMMAND_LINE, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -28,7 +29,12 @@ def look(case: Case) -> Seen:
     target = case.target
     config = target.config
     requested, effective = config.n_max_requested, config.n_max_effective
-    if not config.types or requested is None or effective is None or requested <= effective:
+    none = no_method(target)
+    if none is not None:
+        return none
+    if requested is None or effective is None:
+        return wait(target, COMMAND_LINE)
+    if requested <= effective:
         return ()
     said = target.log_said.get("draft_width_clamped")
     evidence = [("asked for", str(requested)), ("in force", str(effective))]

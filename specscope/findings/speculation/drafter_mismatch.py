@@ -22,8 +22,9 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafter_file import NEEDS_DRAFTER
-from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, switches, tells_drafter
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.drafting import SPECULATION, at_width, has_tables, is_synthetic, no_drafter, switches
+from specscope.findings.rule import Rule
+from specscope.findings.unjudged import SYNTHETIC, WIDTHS, wait
 from specscope.session.economics.batches import wilson
 from specscope.session.economics.state import Span
 from specscope.session.economics.words import upper
@@ -48,15 +49,16 @@ FIRST_SHOWN: Final = 4
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    if not tells_drafter(target) or is_synthetic(target):
-        return ()
+    none = SYNTHETIC if is_synthetic(target) else no_drafter(target)
+    if none is not None:
+        return none
     cycles = target.economics.cycles or target.totals.cycles or 0
-    if not cycles:
-        return ()
     if cycles < MIN_CYCLES:
-        return Collecting(f"{MIN_CYCLES} draft cycles ({cycles} so far)")
+        return wait(target, f"{MIN_CYCLES} draft cycles ({cycles} so far)")
     first = _first(target)
-    if first is None or not case.holds(first.high, raise_at=HALF, clear_at=MORE):
+    if first is None:
+        return WIDTHS
+    if not case.holds(first.high, raise_at=HALF, clear_at=MORE):
         return ()
     return (
         RULE.found(

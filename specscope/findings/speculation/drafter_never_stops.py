@@ -18,11 +18,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
-from specscope.findings.draft_widths import draft_widths
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.draft_widths import DraftWidths, draft_widths
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import no_method
 
 if TYPE_CHECKING:
-    from specscope.findings.draft_widths import DraftWidths
     from specscope.findings.rule import Case, Seen
     from specscope.session.state import Target
 
@@ -45,11 +45,13 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     p_min = target.provenance.setting("spec_draft_p_min")
-    if target.config.types != ("draft-simple",) or (p_min is not None and p_min.value not in (None, 0.0)):
-        return ()
+    if target.config.types != ("draft-simple",):
+        return no_method(target) or Inapplicable("draft-simple is not the method that drafts, or not alone")
+    if p_min is not None and p_min.value not in (None, 0.0):
+        return Inapplicable("p_min is set: drafts may end early")
     seen = draft_widths(target, MIN_CYCLES)
-    if seen is None or isinstance(seen, Collecting):
-        return seen or ()
+    if not isinstance(seen, DraftWidths):
+        return seen
     economics = target.economics
     if economics.sure and economics.best_n_max is not None and economics.best_n_max == economics.n_max:
         return ()

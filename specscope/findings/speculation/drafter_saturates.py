@@ -17,12 +17,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.drafting import SPECULATION, at_width, judged, set_width, tells_drafter
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.drafting import SPECULATION, at_width, judged, no_drafter, set_width
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import WIDTHS
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Case, Seen
+    from specscope.findings.rule import Case, Seen, Unjudged
 
 MIN_CYCLES: Final = 200
 """A position that is accepted once in 50 cycles has then been accepted about four times."""
@@ -39,17 +40,20 @@ SOMETHING: Final = 0.04
 
 def look(case: Case) -> Seen:
     """Judge one server."""
-    economics = judged(case.target) if tells_drafter(case.target) else ()
+    economics = no_drafter(case.target) or judged(case.target)
     if not isinstance(economics, Economics):
         return economics
     today = economics.n_max
-    if today is None or today < WIDER or economics.best_n_max is not None:
-        return ()  # where widths can be compared, it is known what the narrower one gives
-    if economics.cycles < MIN_CYCLES:
-        return Collecting(f"{MIN_CYCLES} draft cycles ({economics.cycles} so far)")
+    if today is None:
+        return WIDTHS
+    none = _unjudged(economics, today)
+    if none is not None:
+        return none
     taus = [_tau(economics, n) for n in range(today + 1)]
     whole, narrower = taus[today], taus[int(today / WIDER)]
-    if whole is None or narrower is None or (taus[1] or 1.0) < 1 + FITS:
+    if whole is None or narrower is None:
+        return WIDTHS
+    if (taus[1] or 1.0) < 1 + FITS:
         return ()
     more = whole / narrower - 1
     if not case.holds(more, raise_at=NOTHING, clear_at=SOMETHING):
@@ -68,6 +72,17 @@ def look(case: Case) -> Seen:
             link=SPECULATION,
         ),
     )
+
+
+def _unjudged(economics: Economics, today: int) -> Unjudged | None:
+    """Why a width is not compared with the narrower one; None: it is."""
+    if today < WIDER:
+        return Inapplicable("drafts have one token")
+    if economics.best_n_max is not None:
+        return Inapplicable("what a narrower draft gives is known, and told by SPC116")
+    if economics.cycles < MIN_CYCLES:
+        return Collecting(f"{MIN_CYCLES} draft cycles ({economics.cycles} so far)")
+    return None
 
 
 def _tau(economics: Economics, n_max: int) -> float | None:

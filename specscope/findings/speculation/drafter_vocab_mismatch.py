@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafter_file import vocabularies_differ
-from specscope.findings.refusal import refusal
+from specscope.findings.refusal import not_refused, refusal
 from specscope.findings.rule import Rule
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def look(case: Case) -> Seen:
     target = case.target
     why = refusal(target)
     if why is None or why.cause != "vocabulary":
-        return ()
+        return not_refused(target, "draft-simple")
     headers = tuple(row for row in vocabularies_differ(target) if row not in why.evidence)
     return (
         RULE.found(

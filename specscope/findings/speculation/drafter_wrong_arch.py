@@ -19,9 +19,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.drafter_file import made_for, misfit
-from specscope.findings.refusal import refusal, speculates
-from specscope.findings.rule import Rule
+from specscope.findings.drafter_file import NEEDS_DRAFTER, made_for, misfit
+from specscope.findings.refusal import not_refused, refusal, speculates
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import HEADER, no_log
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -40,10 +41,13 @@ def look(case: Case) -> Seen:
     if why is not None:
         return _found(case, "speculation is off", why.evidence) if why.cause == "architecture" else ()
     if not speculates(target):
-        return ()
+        return not_refused(target)
     # A server that speculates with a file of an architecture unknown here is a build that knows it.
     drafter = target.models.get("drafter")
-    if drafter is None or made_for(drafter) == "a model of its own":
+    if drafter is None:
+        needed = any(method in NEEDS_DRAFTER for method in target.config.types or ())
+        return HEADER if needed else Inapplicable("no method in force has a drafter of its own")
+    if made_for(drafter) == "a model of its own":
         return ()
     wrong = [(method, words) for method in target.config.types or () if (words := misfit(target, method))]
     if not wrong:
@@ -52,7 +56,7 @@ def look(case: Case) -> Seen:
     return _found(case, "it drafts noise", (*evidence, *_accepted(target)))
 
 
-def _dead(case: Case) -> tuple[Finding, ...]:
+def _dead(case: Case) -> Seen:
     """The server ended while it loaded the drafter."""
     said = case.target.log_said
     if "dflash_layers_missing" in said:
@@ -60,7 +64,7 @@ def _dead(case: Case) -> tuple[Finding, ...]:
     arch = said.get("unknown_architecture", {}).get("arch")
     path = said.get("draft_load_failed", {}).get("path")
     if arch is None or path is None:
-        return ()
+        return no_log(case.target) or ()
     return _found(
         case, "the server does not start", (("draft model", path), ("log", f"unknown model architecture: '{arch}'"))
     )

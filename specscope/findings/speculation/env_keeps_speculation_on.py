@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.refusal import speculates
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
+from specscope.findings.unjudged import COMMAND_LINE, SLOTS, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -28,6 +29,8 @@ VARIABLE: Final = "LLAMA_ARG_SPEC_TYPE"
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
+    if target.flags is None:
+        return wait(target, COMMAND_LINE)
     told = _told(target.flags)
     if not told or told[-1].origin != "command line" or told[-1].value != ("none",):
         return ()
@@ -36,7 +39,7 @@ def look(case: Case) -> Seen:
         return ()
     at_work = speculates(target)
     if at_work is None:
-        return Collecting("a look at /slots")
+        return wait(target, SLOTS)
     if not at_work:
         return ()
     types = target.config.types or ()
@@ -56,9 +59,9 @@ def look(case: Case) -> Seen:
     )
 
 
-def _told(flags: ServerFlags | None) -> list[Told]:
+def _told(flags: ServerFlags) -> list[Told]:
     """Each time that methods were given, in the order in which the server takes them."""
-    return [one for one in flags.told if one.field == "spec_types"] if flags is not None else []
+    return [one for one in flags.told if one.field == "spec_types"]
 
 
 def _words(one: Told) -> str:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import judged, ranged, switches
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Rule
 from specscope.session.economics.state import Economics
 from specscope.session.economics.verdict import pays
 
@@ -41,10 +41,10 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     economics = judged(case.target)
     if not isinstance(economics, Economics):
-        return ()
+        return economics
     rows = economics.by_depth
     if len(rows) < 2:  # noqa: PLR2004  one depth has nothing to fade from
-        return ()
+        return Collecting("plain decode time and 50 cycles each at two context depths (specscope recipe plain)")
     deep, best = rows[-1], max(rows[:-1], key=lambda row: row.speedup.value)
     gain = best.speedup.value - 1
     apart = deep.speedup.high < best.speedup.low or case.subject() in case.raised

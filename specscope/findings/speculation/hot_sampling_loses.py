@@ -31,12 +31,13 @@ from specscope.findings.drafting import (
     switches,
 )
 from specscope.findings.rule import Collecting, Rule
+from specscope.findings.unjudged import PLAIN, SYNTHETIC, TABLES_ALONE, no_method, wait
 from specscope.session.economics.batches import t95
 from specscope.session.economics.state import Economics, Span
 from specscope.session.provenance.builds import HAS_NEW
 
 if TYPE_CHECKING:
-    from specscope.findings.rule import Case, Seen
+    from specscope.findings.rule import Case, Seen, Unjudged
     from specscope.session.provenance.state import RequestSet
     from specscope.session.state import Target
 
@@ -58,11 +59,16 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target, sets = case.target, case.target.provenance.requests.sets
     hot = _hottest([s for s in sets if (_temperature(s) or 0.0) >= HOT])
-    economics = judged(target) if hot is not None and has_drafter(target) and not is_synthetic(target) else ()
-    if not isinstance(economics, Economics) or hot is None:
-        return ()
+    economics = _judged(target)
+    if not isinstance(economics, Economics):
+        return economics
+    if hot is None:
+        seen = sum(s.requests for s in sets)
+        return wait(target, f"requests at a temperature of {HOT} and above (none of the {seen} seen)")
     pays, plain, cycle_ms = economics.break_even_tau, economics.plain, economics.cycle_ms
-    if pays is None or plain is None or cycle_ms is None or pays.value >= (economics.n_max or 0) + 1:
+    if pays is None or plain is None or cycle_ms is None:
+        return PLAIN
+    if pays.value >= (economics.n_max or 0) + 1:
         return ()  # a draft that is accepted to its end would lose as well
     tau = _mean(hot)
     if tau is None:
@@ -92,6 +98,12 @@ def look(case: Case) -> Seen:
             cost_ms=cycle_ms.value - tau.value * plain.ms,
         ),
     )
+
+
+def _judged(target: Target) -> Economics | Unjudged:
+    if not has_drafter(target):
+        return no_method(target) or TABLES_ALONE
+    return SYNTHETIC if is_synthetic(target) else judged(target)
 
 
 def _temperature(found: RequestSet) -> float | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import ENVIRONMENT, wait
 from specscope.flags import is_refused, names_today
 from specscope.session.provenance.values import same, written
 
@@ -37,7 +38,7 @@ def look(case: Case) -> Seen:
     target = case.target
     ignored = [*_old(target), *_unread(target)]
     if not ignored:
-        return ()
+        return wait(target, ENVIRONMENT) if target.process is None or target.process.env is None else ()
     names = ", ".join(name for name, _, _ in ignored)
     return (
         RULE.found(

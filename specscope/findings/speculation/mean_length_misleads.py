@@ -17,7 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import SPECULATION
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
+from specscope.findings.unjudged import no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -34,12 +35,15 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     totals = case.target.totals
     cycles, plain, drafted = totals.cycles, totals.plain_steps, totals.drafted
-    if not cycles or not plain or not totals.tau or totals.tau_draft is None:
+    if not case.target.config.types and not cycles:
+        return no_method(case.target) or ()
+    if not cycles or cycles < MIN_CYCLES or (drafted is not None and drafted < MIN_DRAFTED):
+        needs = f"{MIN_CYCLES} draft cycles with {MIN_DRAFTED} drafted tokens ({cycles or 0} so far)"
+        return wait(case.target, needs)
+    if plain is None or not totals.tau or totals.tau_draft is None:
+        return wait(case.target, "a count of the steps without a draft (/slots, --trace auto, or the log)")
+    if not plain or not case.holds(totals.tau_draft / totals.tau, raise_at=MISLEADS, clear_at=HARDLY):
         return ()
-    if not case.holds(totals.tau_draft / totals.tau, raise_at=MISLEADS, clear_at=HARDLY):
-        return ()
-    if cycles < MIN_CYCLES or (drafted is not None and drafted < MIN_DRAFTED):
-        return Collecting(f"{MIN_CYCLES} draft cycles with {MIN_DRAFTED} drafted tokens ({cycles} so far)")
     return (
         RULE.found(
             case,

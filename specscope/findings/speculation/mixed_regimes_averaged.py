@@ -18,7 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import SPECULATION
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import no_method, wait
+from specscope.session.economics.mixture import LEAST
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -33,7 +35,14 @@ LEAST_SHARE: Final = 0.1
 
 def look(case: Case) -> Seen:
     """Judge one server."""
-    regimes = case.target.regimes
+    target, regimes = case.target, case.target.regimes
+    if not target.config.types and not target.totals.cycles:
+        return no_method(target) or ()
+    if any(regime.how == "label" for regime in regimes):
+        return Inapplicable("the kinds of requests are labelled")
+    requests = regimes[0].requests if regimes else 0
+    if requests < LEAST:
+        return wait(target, f"{LEAST} requests that ended ({requests} so far)")
     kinds = [r for r in regimes if r.how == "split" and r.tau is not None and r.share_tokens >= LEAST_SHARE]
     if len(kinds) < 2:  # noqa: PLR2004  one kind is no mix
         return ()

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafting import against_plain, judged, pays_off, plain_words, set_width
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import HEADER, PLAIN, no_method, wait
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
@@ -41,14 +42,19 @@ LESS_DEAR: Final = 1.4
 def look(case: Case) -> Seen:
     """Judge one server."""
     target, economics = case.target, judged(case.target)
+    if not _experts(target):
+        dense = Inapplicable("the model has no experts") if "target" in target.models else None
+        return no_method(target) or dense or wait(target, HEADER)
     if not isinstance(economics, Economics):
-        return economics if _experts(target) else ()
-    if not _experts(target) or pays_off(economics):
+        return economics
+    if pays_off(economics):
         return ()
     few = [p for p in economics.costs if p.width <= FEW and p.cycles]
     point = max(few, key=lambda p: p.cycles, default=None)
-    if point is None or economics.plain is None:
-        return (_unmeasured(case),) if _on_host(target) and economics.plain is None else ()
+    if economics.plain is None:
+        return (_unmeasured(case),) if _on_host(target) else PLAIN
+    if point is None:  # what was raised for want of a plain time is over
+        return () if case.raised else Collecting(f"cycles of 1 to {FEW} drafted tokens (specscope recipe width {FEW})")
     verify_ms = _verifying(economics, point)
     if verify_ms is None:
         return Collecting("the drafter's part of a cycle (--trace auto, or -lv 4)")

@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.dialect import flag_of
-from specscope.findings.refusal import refusal
+from specscope.findings.refusal import not_refused, refusal
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import no_log
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -32,9 +33,9 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     evidence = _evidence(target)
-    if not evidence:
-        return ()
     down = target.server == "down"
+    if not evidence:
+        return (no_log(target) or ()) if down else not_refused(target, "draft-mtp")
     return (
         RULE.found(
             case,

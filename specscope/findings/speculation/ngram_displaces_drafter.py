@@ -20,9 +20,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
-from specscope.findings.drafting import SPECULATION, has_drafter
+from specscope.findings.drafting import SPECULATION, has_drafter, has_tables
 from specscope.findings.methods import displaced_ms, lost_pct, method_words
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import no_method, wait
 from specscope.flags.rewrite import WIDTH_FLAGS
 from specscope.session.economics.method_book import TABLE
 
@@ -46,15 +47,17 @@ def look(case: Case) -> Seen:
     target = case.target
     tables = [row for row in target.by_method if row.name.startswith(TABLE)]
     drafters = [row for row in target.by_method if not row.name.startswith(TABLE)]
-    if not has_drafter(target) or not tables or not drafters:
-        return ()
+    if not has_drafter(target) or not has_tables(target):
+        return no_method(target) or Inapplicable("no n-gram table drafts beside a drafter")
+    if not tables or not drafters:
+        return wait(target, "the cycles of each method (--trace auto, as root, or -lv 4)")
     drafter = max(drafters, key=lambda row: row.cycles or 0)
     found = [_found(case, row, drafter) for row in tables if lost_pct(case, row, row.name)]
     found += [_found(case, row, drafter) for row in tables if row.gain_pct is None and _fewer(case, row, drafter)]
     if found or all(row.gain_pct is not None for row in tables):
         return tuple(found)
-    short = [row for row in (*tables, drafter) if 0 < (row.cycles or 0) < MIN_CYCLES]
-    return Collecting(f"{MIN_CYCLES} cycles of {short[0].name} ({short[0].cycles} so far)") if short else ()
+    short = [row for row in (*tables, drafter) if (row.cycles or 0) < MIN_CYCLES]
+    return Collecting(f"{MIN_CYCLES} cycles of {short[0].name} ({short[0].cycles or 0} so far)") if short else ()
 
 
 def _fewer(case: Case, row: MethodRow, drafter: MethodRow) -> bool:

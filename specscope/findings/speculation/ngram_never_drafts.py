@@ -18,8 +18,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import switches
-from specscope.findings.rule import Collecting, Rule
-from specscope.findings.undrafted import undrafted_tokens
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.undrafted import has_drafted, undrafted_tokens
+from specscope.findings.unjudged import DRAFTS, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -30,20 +31,18 @@ LINK = "https://github.com/ggml-org/llama.cpp/pull/19164"
 MIN_TOKENS: Final = 2000
 """Four answers of the usual length. A table that has found nothing in so much text does not fit its work."""
 
-_NEEDS: Final = "a count of drafts: --metrics, or LLAMA_TRACE=1 in the server's environment"
-
 
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     types = target.config.types
     if not types or not all(name.startswith("ngram-") for name in types):
-        return ()
+        return no_method(target) or Inapplicable("a drafter drafts, not n-gram tables alone")
     tokens = undrafted_tokens(target)
     if tokens is None:
-        return () if target.totals.cycles or target.referee.since_start is not None else Collecting(_NEEDS)
+        return () if has_drafted(target) else wait(target, DRAFTS)
     if tokens < MIN_TOKENS:
-        return Collecting(f"{MIN_TOKENS:,} generated tokens ({tokens:,} so far, without a draft)")
+        return wait(target, f"{MIN_TOKENS:,} generated tokens ({tokens:,} so far, without a draft)")
     return (
         RULE.found(
             case,

@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import SPECULATION, has_drafter
 from specscope.findings.methods import displaced_ms, lost_pct, method_words
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import no_method
 from specscope.session.economics.method_book import TABLE
 from specscope.session.economics.methods import asked
 
@@ -38,7 +39,7 @@ def look(case: Case) -> Seen:
     target = case.target
     tables = sorted({name for name in target.config.types or () if name.startswith(TABLE)}, key=asked)
     if len(tables) < 2:  # noqa: PLR2004  one has nothing to compete with
-        return ()
+        return no_method(target) or Inapplicable("there are no two n-gram tables in force")
     rows = [row for row in target.by_method if row.name in tables]
     if not has_drafter(target):  # else it is the drafter that a table is set against
         losing = next((r for i, r in enumerate(rows) if _drafted(rows[i + 1 :]) and lost_pct(case, r)), None)

@@ -17,8 +17,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
-from specscope.findings.draft_widths import draft_widths
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.draft_widths import DraftWidths, draft_widths
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import TABLES_ALONE, no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -36,18 +37,23 @@ def look(case: Case) -> Seen:
     target = case.target
     setting = target.provenance.setting("spec_draft_p_min")
     types = target.config.types
-    if setting is None or not isinstance(setting.value, (int, float)) or setting.value <= 0 or not types:
-        return ()
+    if not types:
+        return no_method(target) or ()
+    if setting is None or not isinstance(setting.value, (int, float)):
+        tables = all(name.startswith("ngram-") for name in types)
+        return TABLES_ALONE if tables else wait(target, "the p_min in force (the log, or command line and build)")
+    if setting.value <= 0:
+        return Inapplicable("p_min is not set")
     p_min = (flag_of(target, setting.flag), f"{setting.value:g} ({_origin(setting)})")
     if all(name.startswith("ngram-") for name in types):
         if setting.origin not in ("command line", "environment", "preset"):
-            return ()
+            return TABLES_ALONE
         summary = f"p_min {setting.value:g} has no effect: n-gram tables do not read it"
         advice = f"drop {p_min[0]}; the tables' own --spec-ngram-* flags bound their drafts"
         return (RULE.found(case, summary, (p_min, ("methods", ", ".join(types))), advice, settled=True),)
     seen = draft_widths(target, MIN_CYCLES)
-    if seen is None or isinstance(seen, Collecting):
-        return seen or ()
+    if not isinstance(seen, DraftWidths):
+        return seen
     if not case.holds(seen.share, raise_at=FULL, clear_at=LESS):
         return ()
     return (

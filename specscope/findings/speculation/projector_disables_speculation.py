@@ -16,9 +16,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from specscope.findings.refusal import refusal, speculates
-from specscope.findings.rule import Collecting, Rule
-from specscope.findings.undrafted import undrafted_tokens
+from specscope.findings.refusal import not_refused, refusal, speculates
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.undrafted import has_drafted, undrafted_tokens
+from specscope.findings.unjudged import DRAFTS, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Finding, Seen
@@ -36,14 +37,19 @@ def look(case: Case) -> Seen:
     why = refusal(target)
     if why is not None:
         return _found(case, why.evidence, settled=True) if why.cause == "projector" else ()
-    reads_images = target.props is not None and target.props.vision
-    if not reads_images or not speculates(target) or not _always_drafts(target.config.types or ()):
+    if not speculates(target):
+        return not_refused(target)
+    if target.props is None:
+        return wait(target, "/props, which tells whether the model reads images")
+    if not target.props.vision:
+        return Inapplicable("the model reads no images: no projector is loaded")
+    if not _always_drafts(target.config.types or ()):
         return ()
     tokens = undrafted_tokens(target)
     if tokens is None:
-        return ()
+        return () if has_drafted(target) else wait(target, DRAFTS)
     if tokens < MIN_TOKENS:
-        return Collecting(f"{MIN_TOKENS} generated tokens ({tokens} so far, without a draft)")
+        return wait(target, f"{MIN_TOKENS} generated tokens ({tokens} so far, without a draft)")
     return _found(case, (("/props", "the model reads images"), ("generated", f"{tokens:,} tokens"), ("drafts", "0")))
 
 

@@ -17,7 +17,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
+from specscope.findings.unjudged import no_log
 from specscope.flags import names_today
 
 if TYPE_CHECKING:
@@ -30,12 +31,14 @@ LINK = "https://github.com/ggml-org/llama.cpp/pull/22397"
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
+    if target.server == "unknown":
+        return Collecting("the server's first answer")
     if target.server != "down":
-        return ()
+        return Inapplicable("the server has started")
     name = _refused(target)
     today = names_today(name) if name is not None else None
     if name is None or today is None:
-        return ()
+        return no_log(target) or ()
     return (
         RULE.found(
             case,

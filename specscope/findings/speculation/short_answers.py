@@ -19,7 +19,8 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import SPECULATION
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Rule
+from specscope.findings.unjudged import no_method, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -38,16 +39,17 @@ WIDEST: Final = 15
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    if target.config.types == ():
-        return ()
+    none = no_method(target)
+    if none is not None and (target.config.types == () or not target.totals.cycles):
+        return none
     ended = [r for r in target.requests[-LATEST:] if r.ended_at is not None and r.stop not in ("cancelled", "lost")]
     lengths = [row.generated for row in ended if row.generated is not None and row.whole]
     at_most = min(_width(target), WIDEST) + 1
     short = [n for n in lengths if n <= at_most]
-    if not short or not case.holds(len(short) / len(lengths), raise_at=SHORT, clear_at=FEWER):
-        return ()
     if len(lengths) < MIN_REQUESTS:
-        return Collecting(f"{MIN_REQUESTS} requests that ended ({len(lengths)} so far)")
+        return wait(target, f"{MIN_REQUESTS} requests that ended ({len(lengths)} so far)")
+    if not case.holds(len(short) / len(lengths), raise_at=SHORT, clear_at=FEWER):
+        return ()
     prompts = [row.prompt_tokens + (row.cached_tokens or 0) for row in ended if row.prompt_tokens is not None]
     return (
         RULE.found(

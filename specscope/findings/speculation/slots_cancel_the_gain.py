@@ -20,7 +20,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import against_plain, lost_ms, set_width, slower, switches
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import WIDTHS, no_method, wait
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
@@ -35,13 +36,14 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target, slots = case.target, case.target.economics.slots
     if slots < 2:  # noqa: PLR2004  one slot has nobody beside it
-        return ()
+        alone = Inapplicable("the server has one slot") if len(target.slots) == 1 else None
+        return no_method(target) or alone or wait(target, "two slots or more at work in most steps")
     economics = slower(case)
     if not isinstance(economics, Economics):
         return economics
     width = economics.n_max
     if width is None or economics.speedup is None:
-        return ()
+        return WIDTHS
     narrower = f"{set_width(target, NARROW)}, " if width > NARROW else ""
     return (
         RULE.found(

@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.events.host import EVERY_MODEL, ROUTER
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import COMMAND_LINE, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -29,8 +30,12 @@ LINK = "https://github.com/ggml-org/llama.cpp/issues/24507"
 def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
-    told = [] if target.process is None else [row for row in target.process.preset_spec_types if row[0] != EVERY_MODEL]
-    if len(told) < 2 or target.flags is None:  # noqa: PLR2004  one is not replaced
+    if target.process is None or target.flags is None:
+        return wait(target, COMMAND_LINE)
+    if not target.process.preset_spec_types:
+        return Inapplicable("no preset of a router names its drafting methods")
+    told = [row for row in target.process.preset_spec_types if row[0] != EVERY_MODEL]
+    if len(told) < 2:  # noqa: PLR2004  one is not replaced
         return ()
     named = dict.fromkeys(name for _, value in told for name in _methods(value))
     lost = [name for name in named if name not in target.flags.spec_types]

@@ -27,7 +27,8 @@ from specscope.findings.drafting import (
     slower,
     switches,
 )
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import PLAIN
 from specscope.session.economics.state import Economics
 
 if TYPE_CHECKING:
@@ -37,12 +38,12 @@ if TYPE_CHECKING:
 def look(case: Case) -> Seen:
     """Judge one server."""
     if case.target.economics.slots > 1:
-        return ()
+        return Inapplicable("several slots are at work at once: SPC129 tells of them")
     economics = slower(case)
     if not isinstance(economics, Economics):
         return economics
     if economics.speedup is None:
-        return ()
+        return PLAIN
     acceptance = case.target.totals.acceptance
     accepted = (("accepted", f"{acceptance:.0%} of the drafted tokens"),) if acceptance is not None else ()
     return (

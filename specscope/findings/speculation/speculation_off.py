@@ -18,7 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.drafter_file import SHARES_MEMORY, made_for
-from specscope.findings.rule import Collecting, Rule
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.unjudged import COMMAND_LINE, SLOTS, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -31,11 +32,13 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     drafter = _drafter(target)
-    if drafter is None or target.config.asked:
+    if target.config.asked:
         return ()
+    if drafter is None:
+        return wait(target, COMMAND_LINE) if target.flags is None else Inapplicable("no draft model is given")
     reported = [s.speculative for s in target.slots if s.speculative is not None]
     if not reported:
-        return Collecting("a look at /slots")
+        return wait(target, SLOTS)
     if any(reported):
         return ()
     model = target.models.get("drafter")

@@ -22,9 +22,10 @@ from typing import TYPE_CHECKING, Final
 
 from specscope.findings.dialect import flag_of
 from specscope.findings.drafting import switches
-from specscope.findings.refusal import lacks_drafter, refusal, speculates
-from specscope.findings.rule import Collecting, Rule
-from specscope.findings.undrafted import undrafted_tokens
+from specscope.findings.refusal import lacks_drafter, not_refused, refusal, speculates
+from specscope.findings.rule import Inapplicable, Rule
+from specscope.findings.undrafted import has_drafted, undrafted_tokens
+from specscope.findings.unjudged import DRAFTS, SLOTS, wait
 
 if TYPE_CHECKING:
     from specscope.findings.refusal import Refusal
@@ -44,13 +45,14 @@ def look(case: Case) -> Seen:
     """Judge one server."""
     target = case.target
     if not target.config.asked:
-        return ()
+        return not_refused(target)
     why = refusal(target)
     if why is not None:
         return _refused(case, why) if why.cause in ("context", "failed", "no drafter", "unknown") else ()
     if speculates(target) is None:
         slots = target.provenance.setting("slots")
-        return () if slots is not None and slots.value is False else Collecting("a look at /slots")
+        off = slots is not None and slots.value is False
+        return Inapplicable("/slots is off: it alone tells whether slots speculate") if off else wait(target, SLOTS)
     return _left_out(case) or _silent(case)
 
 
@@ -125,10 +127,12 @@ def _silent(case: Case) -> Seen:
     if not types or not all(name.startswith("draft-") for name in types) or _may_hold_back(target):
         return ()
     tokens = undrafted_tokens(target)
-    if tokens is None or (props is not None and props.vision):
+    if has_drafted(target) or (props is not None and props.vision):
         return ()
+    if tokens is None:
+        return wait(target, DRAFTS)
     if tokens < MIN_TOKENS:
-        return Collecting(f"{MIN_TOKENS} generated tokens ({tokens} so far, without a draft)")
+        return wait(target, f"{MIN_TOKENS} generated tokens ({tokens} so far, without a draft)")
     return (
         RULE.found(
             case,

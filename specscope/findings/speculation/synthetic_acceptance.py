@@ -15,6 +15,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import COMMAND_LINE, SPECULATION_OFF, wait
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Case, Seen
@@ -32,7 +33,7 @@ def look(case: Case) -> Seen:
     if "synthetic_acceptance" in target.log_said:
         evidence.append(("log", "synthetic speculative acceptance is enabled for benchmarking"))
     if not evidence:
-        return ()
+        return SPECULATION_OFF if target.config.types == () else wait(target, COMMAND_LINE) if flags is None else ()
     return (
         RULE.found(
             case,

@@ -20,6 +20,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Rule
+from specscope.findings.unjudged import wait
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -41,10 +42,12 @@ SELDOM: Final = 0.25
 
 def look(case: Case) -> Seen:
     """Judge one server."""
+    comparable = False
     for kind in _alike(case.target.requests[-LATEST:]):
         usual = median(row.generated or 0 for row in kind)
         early = [row for row in kind if _ended_itself(row) and (row.generated or 0) <= TENTH * usual]
         others = [row for row in kind if row not in early]
+        comparable = comparable or (usual >= LONG_TOKENS and len(others) >= LEAST_LONG)
         if not early or usual < LONG_TOKENS or len(others) < LEAST_LONG or len(early) > SELDOM * len(kind):
             continue
         tools = all(row.asked.kind == "tools" for row in early)
@@ -66,7 +69,9 @@ def look(case: Case) -> Seen:
                 link=LINK,
             ),
         )
-    return ()
+    if comparable or case.raised:  # what was raised is over once its answers are no longer among the latest
+        return ()
+    return wait(case.target, f"{LEAST_LONG} long chat answers of one limit ({LONG_TOKENS:,} tokens and more)")
 
 
 def _alike(rows: Iterable[RequestRow]) -> list[list[RequestRow]]:

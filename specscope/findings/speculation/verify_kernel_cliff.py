@@ -20,7 +20,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from specscope.findings.drafting import at_width, judged, set_width, width_words
-from specscope.findings.rule import Rule
+from specscope.findings.rule import Collecting, Inapplicable, Rule
 from specscope.session.economics.cost_model import KERNEL_ROWS
 from specscope.session.economics.state import Economics
 from specscope.session.economics.words import HOW
@@ -43,13 +43,21 @@ STEADY: Final = 1.02
 def look(case: Case) -> Seen:
     """Judge one server."""
     economics = judged(case.target)
-    if not isinstance(economics, Economics) or not economics.kernel_step:
-        return ()
+    if not isinstance(economics, Economics):
+        return economics
+    if not economics.kernel_step:
+        return Inapplicable("the target is computed on the CPU, whose kernels have no such step")
     fits = KERNEL_ROWS // economics.slots - 1
     today = economics.n_max or 0
     below = [p for p in economics.costs if max(0, fits - NEAR) < p.width <= fits]
     above = [p for p in economics.costs if fits < p.width <= fits + NEAR]
-    if not below or not above or today <= fits or _wide_is_better(economics, fits, today):
+    if today <= fits:
+        return Inapplicable(f"drafts have no more rows than the fast kernels take ({KERNEL_ROWS})")
+    if fits < 1:
+        return Inapplicable(f"with {economics.slots} slots at work no draft is narrow enough for the fast kernels")
+    if not below or not above:
+        return Collecting(f"cycles of drafts just below and just above {fits} tokens (specscope recipe width {fits})")
+    if _wide_is_better(economics, fits, today):
         return ()
     low, high = below[-1], above[0]
     rows = (high.width + 1) / (low.width + 1)

@@ -32,6 +32,7 @@ WHAT_MOST: Final = 28
 OUTCOMES: Final = {
     "nothing": "The rule looked and found nothing.",
     "collecting": "The rule waits: it needs {}.",
+    "inapplicable": "The rule does not apply here: {}.",
     "failed": "The rule FAILED, which is a defect of specscope: {}",
     "found": "",
 }

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import cell_len
+
+from specscope.findings.diagnosis import sum_words
 from specscope.views.figures import clock
-from specscope.views.finding_entries import entries_of, sum_words
+from specscope.views.finding_entries import entries_of
 from specscope.views.finding_words import SYMBOLS, part_words
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.table import TableColumn, fitting, heading, row
@@ -23,9 +26,12 @@ if TYPE_CHECKING:
 STATES: Final[dict[State, str]] = {
     "found": "found",
     "collecting": "… waits",
+    "inapplicable": "– not here",
     "failed": "✖ FAILED",
     "nothing": "✓ nothing",
 }
+WIDE: Final = 110
+"""From this width on, the sum is written in full."""
 FRAME_ROWS: Final = 2
 """The heading, and the sum below the list."""
 
@@ -60,8 +66,9 @@ class FindingList(Panel):
         if not entries:
             rows.append(ink.line().add(" no server seen yet" if frame.target is None else " none", ink.text))
         rows += [ink.line()] * (height - 1 - len(rows))
-        place = f"rows {first + 1}-{first + room} of {len(entries)}; " if len(entries) > room else ""
-        return [*rows, ink.line().add(f" {place}{_sum(frame)}", ink.muted)]
+        said = f" {_sum(frame, width)}"
+        place = f"; rows {first + 1}-{first + room} of {len(entries)}" if len(entries) > room else ""
+        return [*rows, ink.line().add(said + (place if cell_len(said + place) <= width else ""), ink.muted)]
 
 
 def rows_wanted(frame: Frame) -> int:
@@ -69,13 +76,13 @@ def rows_wanted(frame: Frame) -> int:
     return FRAME_ROWS + max(1, len(entries_of(frame)))
 
 
-def _sum(frame: Frame) -> str:
+def _sum(frame: Frame, width: int) -> str:
     if frame.target is None:
         return ""
     of_target = frame.diagnosis.of(frame.target.id)
     others = len(frame.findings) - len(of_target.findings)
     elsewhere = f"; {others} found about other servers: [ ]" if others else ""
-    return sum_words(of_target) + elsewhere
+    return sum_words(of_target, short=width < WIDE) + elsewhere
 
 
 def _level(entry: Entry, ink: Ink) -> tuple[str, Style]:
