@@ -1,9 +1,8 @@
 """When to poll /slots next: in phase with the cycles while a slot is busy, ever more rarely while none is.
 
 No cycle is missed as long as polls come closer together than cycles end. After a step the next look comes before
-the earliest end that recent cycles make plausible, further looks every third of a cycle from there: that takes 1.4
-polls a cycle where cycles are regular (a GPU), under two where they scatter by a fifth (a busy CPU). What is left of
-two is spent on looking more closely: looks come late, and the cycle that is missed is the short one.
+the earliest end that recent cycles make plausible, further looks every third of a cycle from there: about 1.3 polls
+a cycle where cycles are regular (a GPU), under two where they scatter by a fifth (a busy CPU).
 """
 
 from __future__ import annotations
@@ -21,17 +20,6 @@ GAPS_KEPT: Final = 32
 STEP_SHARE: Final = 0.3
 """Of the cycle time, between further looks. With WAIT_SHARE 0.75 this saw 96-97 % of the cycles at 1.6-1.9 polls a
 cycle on two busy cores at 90 cycles/s; 0.85 and 0.25 saw 90-94 % at 1.6, 0.7 and 0.25 saw 97-99 % at 1.7-2.2."""
-
-CLOSER_WAIT_SHARE: Final = 0.7
-CLOSER_STEP_SHARE: Final = 0.25
-"""The same while there are polls to spare."""
-
-SPARE_POLLS: Final = 1.7
-ENOUGH_POLLS: Final = 1.85
-"""Polls a cycle below which one may look more closely, and from which no longer: two are the most to be taken."""
-
-POLLS_OVER: Final = 50
-"""Cycles that the polls a cycle are averaged over."""
 
 RUN: Final = 6
 """So many steps in a row that had ended at the first look mean that cycles have become shorter than the polls'
@@ -74,9 +62,6 @@ class Pace:
     _moved_at: float | None = None
     _looked: bool = False
     _run: int = 0
-    _polls: int = 0
-    _polls_a_cycle: float = ENOUGH_POLLS
-    _closer: bool = False
     _gaps: deque[float] = field(default_factory=lambda: deque(maxlen=GAPS_KEPT))
 
     @property
@@ -92,7 +77,6 @@ class Pace:
         """
         gap = None if self._moved_at is None else at - self._moved_at
         resolved, self._looked, self._moved_at = self._looked, False, at
-        self._spend()
         self._run = 0 if resolved else self._run + 1
         if gap is None:
             return
@@ -112,17 +96,10 @@ class Pace:
     def stood(self) -> None:
         """A poll of a decoding slot found it unmoved."""
         self._looked = True
-        self._polls += 1
 
     def restart(self) -> None:
         """A request ended: its last step says nothing about the next one's first."""
-        self._moved_at, self._looked, self._polls = None, False, 0
-
-    def _spend(self) -> None:
-        """One more cycle is over: see whether there are polls to spare."""
-        self._polls_a_cycle += (self._polls + 1 - self._polls_a_cycle) / POLLS_OVER
-        self._polls = 0
-        self._closer = self._polls_a_cycle < (ENOUGH_POLLS if self._closer else SPARE_POLLS)
+        self._moved_at, self._looked = None, False
 
     def wait_s(self, *, busy: bool, moved: bool, decoding: bool, speculative: bool, idle_s: float) -> float:
         """Seconds until the next poll.
@@ -143,7 +120,6 @@ class Pace:
             return HUNT_S
         if not decoding:
             return max(MIN_WAIT_S, min(MAX_STEP_S, 0.6 * self.cycle_s))
-        first, further = (CLOSER_WAIT_SHARE, CLOSER_STEP_SHARE) if self._closer else (WAIT_SHARE, STEP_SHARE)
         if moved:
-            return max(MIN_WAIT_S, min(first * (self.shortest_s or self.cycle_s), 1.0))
-        return max(MIN_WAIT_S, min(further * self.cycle_s, MAX_STEP_S))
+            return max(MIN_WAIT_S, min(WAIT_SHARE * (self.shortest_s or self.cycle_s), 1.0))
+        return max(MIN_WAIT_S, min(STEP_SHARE * self.cycle_s, MAX_STEP_S))

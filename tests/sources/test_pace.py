@@ -98,23 +98,3 @@ def test_no_wait_is_too_short_or_endless(polls: list[tuple[bool, float]], decodi
         else:
             pace.stood()
         assert MIN_WAIT_S <= busy_wait(pace, moved=moved, decoding=decoding) <= 1.0
-
-
-@pytest.mark.parametrize("scatter", [0.02, 0.1, 0.2])
-def test_polls_to_spare_are_spent_where_looks_come_late_and_never_more_than_two_a_cycle(scatter: float) -> None:
-    chance = random.Random(3)  # noqa: S311  a fixed sequence, not a secret
-    ends: list[float] = []
-    for _ in range(2000):
-        ends.append((ends[-1] if ends else 0.0) + max(0.003, chance.gauss(0.0095, 0.0095 * scatter)))
-    pace, at, polls, seen, own = Pace(), 0.0, 0, 0, 0
-    while at < ends[-1]:
-        ended = seen + sum(end <= at for end in ends[seen : seen + 20])
-        polls, own, moved, seen = polls + 1, own + (ended == seen + 1), ended > seen, ended
-        if moved:
-            pace.moved(at)
-        else:
-            pace.stood()
-        # Late by what a busy machine's sleep is, and now and then by a time slice.
-        at += busy_wait(pace, moved=moved) + abs(chance.gauss(0, 0.0015)) + (0.006 if chance.random() < 0.03 else 0.0)
-    assert own / len(ends) > 0.955  # 0.94 at a scatter of 0.2 without the closer looks
-    assert polls / len(ends) < 2
