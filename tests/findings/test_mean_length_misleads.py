@@ -30,6 +30,14 @@ def test_a_mean_length_of_eight_and_a_tau_of_four() -> None:
     assert evidence(finding)["steps with a draft"] == "50%"
 
 
+def test_what_the_other_steps_are_depends_on_the_method() -> None:
+    assert "behind the tables" in found(RULE, *run(60, 60)).advice
+    session = replayed("h200_short_requests")
+    (finding,) = RULE.look(Case(session.targets[0], session))  # type: ignore[misc]
+    assert "tables" not in finding.advice
+    assert "ends of answers" in finding.advice
+
+
 def test_the_recording_of_tables() -> None:
     session = replayed("ngram")
     (finding,) = RULE.look(Case(session.targets[0], session))  # type: ignore[misc]

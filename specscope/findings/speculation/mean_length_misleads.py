@@ -7,7 +7,8 @@ Why it matters: n-gram tables, and drafters with ``--spec-draft-p-min``, draft o
 length of 8.23 while 120 tokens took 26 forwards: 4.6. Read as a speedup, the larger figure is wrong by that factor.
 
 What to do: judge by tau and by tokens per second. Methods that find more often raise it: with ``--spec-type`` a
-drafter behind the tables, shorter n-grams to match.
+drafter behind the tables, shorter n-grams to match. A drafter alone has steps without a draft at the ends of answers,
+where none fits, and where ``--spec-draft-p-min`` stops it.
 
 Evidence: at least 50 cycles and 200 drafted tokens, and a mean length 1.3 times tau or more (cleared below 1.2).
 """
@@ -21,6 +22,8 @@ from specscope.findings.rule import Rule
 from specscope.findings.unjudged import no_method, wait
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from specscope.findings.rule import Case, Seen
 
 MIN_CYCLES: Final = 50
@@ -53,11 +56,17 @@ def look(case: Case) -> Seen:
                 ("tau", f"{totals.tau:.2f} tokens over {cycles + plain:,} steps"),
                 ("steps with a draft", f"{cycles / (cycles + plain):.0%}"),
             ),
-            "judge by tau and tok/s, not by the log's mean len; a drafter behind the tables (--spec-type) drafts in "
-            "the steps in which they find nothing",
+            f"judge by tau and tok/s, not by the log's mean len; {_more_drafts(case.target.config.types or ())}",
             link=SPECULATION,
         ),
     )
+
+
+def _more_drafts(types: Sequence[str]) -> str:
+    """What makes steps without a draft fewer."""
+    if any(method.startswith("ngram") for method in types):
+        return "a drafter behind the tables (--spec-type) drafts in the steps in which they find nothing"
+    return "the steps without a draft are the ends of answers, and where --spec-draft-p-min stops the drafter"
 
 
 RULE = Rule("SPC120", "mean_length_misleads", "info", look)
