@@ -98,13 +98,19 @@ def _seen(cells: Mapping[Key, Cell], slots: int) -> list[_Seen]:
 
 def _pooled_by_width(seen: list[_Seen]) -> list[Fit]:
     """The means of each width, whatever their depth."""
-    fits: list[Fit] = []
-    for width in sorted({s.width for s in seen}):
-        rows = [s.mean for s in seen if s.width == width]
-        n = sum(m.n for m in rows)
-        se = sqrt(sum((m.se * m.n / n) ** 2 for m in rows))
-        fits.append(Fit(width, sum(m.value * m.n for m in rows) / n, se, n, sum(m.freedom for m in rows)))
-    return fits
+    return [_pooled(width, rows) for width, rows in _by_width(seen).items()]
+
+
+def _by_width(seen: list[_Seen]) -> dict[int, list[_Seen]]:
+    return {w: [s for s in seen if s.width == w] for w in sorted({s.width for s in seen})}
+
+
+def _pooled(width: int, rows: list[_Seen]) -> Fit:
+    """The mean over the steps of one width."""
+    means = [s.mean for s in rows]
+    n = sum(m.n for m in means)
+    se = sqrt(sum((m.se * m.n / n) ** 2 for m in means))
+    return Fit(width, sum(m.value * m.n for m in means) / n, se, n, sum(m.freedom for m in means))
 
 
 def _dearer(again: list[_Seen], seen: list[_Seen]) -> bool:
@@ -116,23 +122,19 @@ def _dearer(again: list[_Seen], seen: list[_Seen]) -> bool:
 
 
 def _corrected(seen: list[_Seen], slots: int, depth: float | None, captured: tuple[Fit, ...]) -> Strata:
-    widths = sorted({s.width for s in seen})
-    groups = {w: [s for s in seen if s.width == w] for w in widths}
+    groups = _by_width(seen)
     slope, slope_se = _slope(groups.values()) if depth is not None else (None, 0.0)
     fits: list[Fit] = []
     depths: list[float] = []
     for width, rows in groups.items():
-        n = sum(s.mean.n for s in rows)
-        ms = sum(s.mean.value * s.mean.n for s in rows) / n
-        variance = sum((s.mean.se * s.mean.n / n) ** 2 for s in rows)
+        fit = _pooled(width, rows)
         if depth is not None:
-            off = depth - sum((s.depth or 0.0) * s.mean.n for s in rows) / n
+            off = depth - sum((s.depth or 0.0) * s.mean.n for s in rows) / fit.n
             depths.append(off)
-            ms += (slope or 0.0) * off
-            variance += (slope_se * off) ** 2
+            fit = fit._replace(ms=fit.ms + (slope or 0.0) * off, se=hypot(fit.se, slope_se * off))
         least = LEAST_BESIDE if any(f.width == width for f in captured) else LEAST_STEPS
-        if n >= least and ms > 0:
-            fits.append(Fit(width, ms, sqrt(variance), n, sum(s.mean.freedom for s in rows)))
+        if fit.n >= least and fit.ms > 0:
+            fits.append(fit)
     leaks = slope is None and bool(depths) and max(depths) - min(depths) > 1024  # noqa: PLR2004  a band of depth
     return Strata(slots, depth, slope, leaks, tuple(fits), captured)
 
