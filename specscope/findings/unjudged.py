@@ -5,12 +5,14 @@ A rule asks these only once it has nothing to find: facts that were seen are jud
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Final
 
 from specscope.findings.rule import Collecting, Inapplicable
+from specscope.session.endpoint_off import told_by_props
 
 if TYPE_CHECKING:
     from specscope.findings.rule import Seen, Unjudged
+    from specscope.session.endpoint_off import Name
     from specscope.session.state import Session, Target
 
 COMMAND_LINE: Final = Collecting("the server's command line (watch it on its own machine)")
@@ -72,12 +74,10 @@ def no_advice(target: Target) -> Unjudged:
     return wait(target, "the model's name (/props or the header of its file)")
 
 
-def not_off(target: Target, name: Literal["metrics", "slots"]) -> Seen:
+def not_off(target: Target, name: Name) -> Seen:
     """What a rule says of an endpoint that is not known to be off: nothing only where it is known to be on."""
-    props = target.props
-    told = (props.endpoint_metrics if name == "metrics" else props.endpoint_slots) if props is not None else None
     answers = any(source.name == name and source.state == "attached" for source in target.sources)
-    return () if told or answers else wait(target, f"an answer of /props or /{name}")
+    return () if told_by_props(name, target.props) or answers else wait(target, f"an answer of /props or /{name}")
 
 
 def no_gpu(target: Target, session: Session) -> Unjudged | None:

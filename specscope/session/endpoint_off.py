@@ -21,13 +21,20 @@ _SERVERS_ADVICE: Final = ". Start it with"
 (``server-context.cpp``, get_metrics and get_slots)."""
 
 
+def told_by_props(name: Name, props: PropsRead | None) -> bool | None:
+    """Whether /props says that it is on; None: it does not say."""
+    if props is None:
+        return None
+    return props.endpoint_metrics if name == "metrics" else props.endpoint_slots
+
+
 def endpoint_off(name: Name, props: PropsRead | None, sources: Iterable[SourceView]) -> tuple[tuple[str, str], ...]:
     """What shows that it is off; empty where it is on, or not known to be off.
 
     /props says so since August 2025; older builds refuse the endpoint in words of their own (status 501). An endpoint
     that fails for any other reason (a key, a proxy, a router) is not switched off.
     """
-    told = (props.endpoint_metrics if name == "metrics" else props.endpoint_slots) if props is not None else None
+    told = told_by_props(name, props)
     if told is not None:
         return () if told else (("/props", f'"endpoint_{name}": false'),)
     lost = next((s for s in sources if s.name == name and s.state == "lost"), None)
