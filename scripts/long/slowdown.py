@@ -45,9 +45,9 @@ BACK_S: Final = 1.0
 WARM_UP: Final = 3
 RESAMPLES: Final = 5000
 TRIMMED: Final = 0.2
+TOKENS: Final = 400
 REQUEST: Final = {
     "prompt": "hello world this is",
-    "n_predict": 400,
     "seed": 7,
     "temperature": 0.0,
     "ignore_eos": True,
@@ -79,9 +79,9 @@ async def watcher(command: Sequence[str], url: str) -> AsyncGenerator[asyncio.su
         await process.wait()
 
 
-async def cycle_ms(client: httpx.AsyncClient) -> float:
-    """Milliseconds per cycle of the request."""
-    answer = await client.post("/completion", json=REQUEST)
+async def cycle_ms(client: httpx.AsyncClient, url: str = "", tokens: int = TOKENS) -> float:
+    """Milliseconds per cycle of the request, by the server's own clock."""
+    answer = await client.post(f"{url}/completion", json=REQUEST | {"n_predict": tokens}, timeout=120)
     timings = answer.raise_for_status().json()["timings"]
     return timings["predicted_ms"] / (timings["predicted_n"] - timings["draft_n_accepted"])
 

@@ -32,6 +32,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import httpx
+from slowdown import cycle_ms
 
 from specscope.lab.server import LabServer
 from specscope.lab.spec import LAB_RATES, ServerSpec
@@ -49,20 +50,6 @@ SETTLE_S: Final = 3.0
 """After attaching, so that no pair holds the arming of the probes."""
 
 RESAMPLES: Final = 2000
-
-
-async def cycle_ms(client: httpx.AsyncClient, url: str, tokens: int) -> float:
-    """The server's own milliseconds per cycle of the same request again."""
-    body = {
-        "prompt": "ba be bi bo bu",
-        "n_predict": tokens,
-        "seed": 7,
-        "ignore_eos": True,
-        "cache_prompt": False,
-        "temperature": 0,
-    }
-    timings = (await client.post(f"{url}/completion", json=body, timeout=120)).json()["timings"]
-    return timings["predicted_ms"] / (timings["predicted_n"] - timings.get("draft_n_accepted", 0))
 
 
 @contextlib.asynccontextmanager
