@@ -4,17 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import socket
-import sys
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import httpx
 import pytest
+from routers import router, talk_to
 from watched import older_build, target, until, watch
 
-import specscope
 from specscope.cli.pump import Pump
 from specscope.lab.errors import ServerDiedError
 from specscope.lab.load import LoadPlan, run_load
@@ -27,6 +22,7 @@ from specscope.sources.source import Clock
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
+    from pathlib import Path
 
     from specscope.findings.rule import Finding
 
@@ -189,21 +185,11 @@ spec-type = ngram-simple
 async def test_a_router_and_a_preset_whose_lines_replace_each_other(tmp_path: Path) -> None:
     preset = tmp_path / "models.ini"
     preset.write_text(PRESET.format(model=model_path(ModelSpec("target", "quick"))))
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    words = [str(older_build()), "--host", "127.0.0.1", "--port", str(port), "--models-preset", str(preset)]
-    env = {**os.environ, "PYTHONPATH": str(Path(specscope.__file__).parent.parent)}
-    router = await asyncio.create_subprocess_exec(
-        *(sys.executable, "-m", "specscope.lab.tether", *words),
-        stdout=asyncio.subprocess.DEVNULL,
-        stderr=asyncio.subprocess.DEVNULL,
-        env=env,
-    )
-    try:
-        async with any_answer(f"http://127.0.0.1:{port}") as pump:
+    async with router(preset) as (_, url):
+        async with any_answer(url) as pump:
             await until(lambda: target(pump).server == "router", "a router")
             assert set(found(pump, final=True)) == {"router_needs_model"}
-        async with httpx.AsyncClient(base_url=f"http://127.0.0.1:{port}", trust_env=False, timeout=60) as client:
+        async with talk_to(url) as client:
             (await client.post("/completion", json={"model": "one", "prompt": "a", "n_predict": 4})).raise_for_status()
             (model,) = (await client.get("/v1/models")).json()["data"]
         args = model["status"]["args"]
@@ -211,6 +197,3 @@ async def test_a_router_and_a_preset_whose_lines_replace_each_other(tmp_path: Pa
             await until(lambda: "spec_type_overridden" in found(pump), "the preset's first line")
         finding = found(pump)["spec_type_overridden"]
         assert dict(finding.evidence)["in force"] == "ngram-simple"
-    finally:
-        router.terminate()
-        await router.wait()

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import socket
-import subprocess
 from typing import TYPE_CHECKING
 
-import httpx
-import psutil
 import pytest
+from routers import router, talk_to
 from watched import older_build, target, until, watch
 
 from specscope.cli.targets import LiveTarget
@@ -23,7 +18,6 @@ from specscope.reports.snapshot import snapshot
 from specscope.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from specscope.cli.pump import Pump
@@ -108,44 +102,17 @@ async def test_the_file_counts_when_nothing_else_speaks_and_python_reads_no_vari
 async def test_what_a_router_starts_a_server_with_is_its_preset(tmp_path: Path) -> None:
     preset = tmp_path / "models.ini"
     preset.write_text(f"[small]\nmodel = {model_path(ModelSpec('target', 'quick'))}\nmin-p = 0\nctx-size = 512\n")
-    with _router(preset) as (router, url):
-        async with httpx.AsyncClient(trust_env=False, timeout=30) as client:
-            await _answers(client, f"{url}/health")
-            asked = await client.post(f"{url}/completion", json={"model": "small", "prompt": "a", "n_predict": 1})
+    async with router(preset) as (process, url):
+        async with talk_to(url) as client:
+            asked = await client.post("/completion", json={"model": "small", "prompt": "a", "n_predict": 1})
             assert asked.is_success
-        (child,) = router.children()
+        (child,) = process.children()
         port = child.cmdline()[child.cmdline().index("--port") + 1]
         settings = Settings(trace="off", gpu=False)
         async with watching([LiveTarget(f"http://127.0.0.1:{port}", child.pid)], settings) as pump:
             server = target(pump)
     assert _claims(server, "min_p") == [("preset", 0.0, True), ("server default", 0.05, False)]
     assert _claims(server, "ctx_size") == [("preset", 512, True), ("server default", 0, False)]
-
-
-@contextlib.contextmanager
-def _router(preset: Path) -> Iterator[tuple[psutil.Process, str]]:
-    """A router of the older build, and its address."""
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port = probe.getsockname()[1]
-    line = [str(older_build()), "--models-preset", str(preset), "--models-max", "1", "--port", str(port)]
-    process = psutil.Popen(line, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        yield process, f"http://127.0.0.1:{port}"
-    finally:
-        children = process.children(recursive=True)
-        process.terminate()
-        _, alive = psutil.wait_procs([process, *children], 10)
-        for left in alive:
-            left.kill()
-
-
-async def _answers(client: httpx.AsyncClient, url: str) -> None:
-    for _ in range(200):
-        with contextlib.suppress(httpx.TransportError):
-            if (await client.get(url)).is_success:
-                return
-        await asyncio.sleep(0.05)
-    pytest.fail(f"{url} never answered")
 
 
 async def test_two_requests_that_are_sampled_differently() -> None:
