@@ -120,7 +120,10 @@ class RefereeBook:
             may_come = at - since <= CHECK_WAIT_S and (request is None or request.seen_by != "log")
             if agrees is not True and may_come:
                 waiting.append((slot, task, since))
-            elif agrees is not None:
+                continue
+            if request is not None:
+                request.judged = True
+            if agrees is not None:
                 self.checked += 1
                 self.parted += not agrees
         self._unsettled = waiting

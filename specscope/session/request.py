@@ -33,7 +33,7 @@ POLL_MARGIN_S: Final = 0.005
 ROW_KEY: Final = attrgetter(
     *("tally.tokens", "tally.plain_steps", "tally.unverified", "decoded", "generated", "generated_ms", "stop"),
     *("ended_at", "logged", "prompt_tokens", "cached_tokens", "ttft_ms", "prompt_ms", "polled_ttft_ms"),
-    *("seen_by", "task", "whole", "asked", "room"),
+    *("seen_by", "task", "whole", "asked", "room", "judged"),
 )
 """What a request's row is made of. A tally that is told anew by another source has another ``seen_by``."""
 
@@ -56,6 +56,7 @@ class Request:
         untimed: plain steps before its end that have no time yet.
         settled: plain steps that only its final token count proved, so far.
         credited: tokens that the book's running count of generated ones has of it.
+        judged: all its cycles are there, or have had the time to come, since the log printed its totals.
         depths: its share of the speed by KV depth.
         begun_at: when a trace saw its prompt end. last_step_at: when its latest step ended.
         sighted_from, sighted_at: between these polling first saw it at work.
@@ -100,6 +101,7 @@ class Request:
     untimed: int = 0
     settled: int = 0
     credited: int | None = None
+    judged: bool = False
     depths: Bands = field(default_factory=dict[int, "list[float]"])
     _plain_base: int | None = None
     _ends: deque[tuple[float, int]] = field(default_factory=lambda: deque(maxlen=512))
@@ -279,6 +281,7 @@ class Request:
     def _make_row(self) -> RequestRow:
         tally = self.tally
         seen = self.seen_by is not None
+        agrees = self.agrees()
         return RequestRow(
             slot=self.slot,
             task=self.task,
@@ -296,7 +299,7 @@ class Request:
             accepted=tally.accepted if seen else None,
             tau=self.tau(),
             stop=self.stop,
-            agrees=self.agrees(),
+            agrees=agrees if agrees or self.judged else None,
             seen_by=self.seen_by,
             asked=self.asked,
             room=self.room,

@@ -40,7 +40,8 @@ class RequestRow:
 
     ``stop``: ``limit``, ``eos``, ``word``, ``cancelled``, ``finished`` (ended, reason not seen), ``lost`` (the
     server went away), or None while it runs. ``whole``: seen from its beginning.
-    ``agrees``: the per-cycle lines equal the server's totals for this request; None when it printed none.
+    ``agrees``: the per-cycle lines equal the server's totals for this request; None when it printed none, and as long
+    as cycles may still come.
     ``room``: how its prompt and answer fit the context of its slot.
     """
 

@@ -49,6 +49,18 @@ def test_a_begin_and_the_log_are_one_request(lag: float) -> None:
     assert row.generated == WORK.generated
 
 
+def test_totals_that_are_read_before_the_last_cycles_judge_nothing_yet() -> None:
+    lines = [f for f in WORK.log() if not hasattr(f, "stamp_us")]
+    begin, *cycles = WORK.trace()
+    early = [*TRACED, begin, *cycles[:-1], *lines]
+    row = one(b.seen(*early))
+    assert (row.ended_at is not None, row.cycles, row.agrees) == (True, 3, None)
+    assert one(b.seen(*early, cycles[-1])).agrees is True
+    ended = max(f.at for f in lines) - b.T0
+    assert one(b.seen(*early, b.missed("slots", 1, at=ended + 0.4))).agrees is None
+    assert one(b.seen(*early, b.missed("slots", 1, at=ended + 0.6))).agrees is False
+
+
 def test_a_begin_alone_makes_a_request_without_a_name() -> None:
     row = one(b.seen(*TRACED, *WORK.trace()))
     assert (row.task, row.cycles, row.whole, row.ended_at) == (None, 4, True, None)
