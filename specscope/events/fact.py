@@ -12,6 +12,9 @@ Json: TypeAlias = Any
 Seconds: TypeAlias = Annotated[float, msgspec.Meta(ge=0, le=253_402_000_000)]
 """Seconds since the Unix epoch, at most the year 9999; the bound refuses damaged recordings."""
 
+Amount: TypeAlias = Annotated[float, msgspec.Meta(ge=-1e15, le=1e15)]
+"""A measured number of any unit: sums and products of such stay finite. The bound refuses damaged recordings."""
+
 Small: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 """A slot, a draft width, an accepted length: the server keeps accepted lengths in 16 bits."""
 

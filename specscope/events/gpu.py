@@ -11,7 +11,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from specscope.events.fact import Fact
+from specscope.events.fact import Amount, Fact
 
 MACHINE = "machine"
 """The ``target`` of facts that are the machine's."""
@@ -45,9 +45,9 @@ class GpuFound(Fact, frozen=True, kw_only=True, tag="gpu"):
     memory_bytes: int | None = None
     reserved_bytes: int | None = None
     unified: bool | None = None
-    power_limit_w: float | None = None
-    power_default_w: float | None = None
-    power_max_w: float | None = None
+    power_limit_w: Amount | None = None
+    power_default_w: Amount | None = None
+    power_max_w: Amount | None = None
     sm_clock_max_mhz: int | None = None
     memory_clock_max_mhz: int | None = None
     memory_bus_bits: int | None = None
@@ -73,7 +73,7 @@ class GpuSampled(Fact, frozen=True, kw_only=True, tag="gpu_now"):
     """
 
     index: Index
-    power_w: float | None = None
+    power_w: Amount | None = None
     instant: bool | None = None
     sm_clock_mhz: int | None = None
     busy_pct: int | None = None
@@ -106,7 +106,7 @@ class GpuLinkRead(Fact, frozen=True, kw_only=True, tag="gpu_link"):
     """
 
     index: Index
-    energy_j: float | None = None
+    energy_j: Amount | None = None
     to_host_bytes_per_s: int | None = None
     to_device_bytes_per_s: int | None = None
     link_gen: int | None = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, Literal
 
-from specscope.events.fact import Fact, Json
+from specscope.events.fact import Amount, Fact, Json
 
 
 class ModelRead(Fact, frozen=True, kw_only=True, tag="model"):
@@ -70,7 +70,7 @@ class ProcessSeen(Fact, frozen=True, kw_only=True, tag="process"):
     argv: list[str] = []
     env: dict[str, str] | None = None
     exe: str | None = None
-    started: float | None = None
+    started: Amount | None = None
     host: Literal["binary", "python"] = "binary"
     preset_spec_types: list[tuple[str, str]] = []
 
@@ -83,8 +83,8 @@ class ProcessSampled(Fact, frozen=True, kw_only=True, tag="usage"):
     CPU.
     """
 
-    cpu_pct: float | None = None
+    cpu_pct: Amount | None = None
     rss_bytes: int | None = None
-    threads: list[tuple[str, float]] = []
+    threads: list[tuple[str, Amount]] = []
     gpu_minors: list[int] | None = None
     accelerated: bool | None = None

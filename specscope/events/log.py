@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from specscope.events.fact import Count, Fact, Small
+from specscope.events.fact import Amount, Count, Fact, Small
 
 
 class RequestLaunched(Fact, frozen=True, kw_only=True, tag="launch"):
@@ -16,7 +16,7 @@ class RequestLaunched(Fact, frozen=True, kw_only=True, tag="launch"):
 
     slot: int
     task: int
-    similarity: float | None = None
+    similarity: Amount | None = None
 
 
 class CycleLogged(Fact, frozen=True, kw_only=True, tag="cycle"):
@@ -40,7 +40,7 @@ class RequestProgressed(Fact, frozen=True, kw_only=True, tag="progress"):
     slot: int
     task: int
     decoded: int
-    tok_s: float | None = None
+    tok_s: Amount | None = None
 
 
 class RequestLogged(Fact, frozen=True, kw_only=True, tag="request"):
@@ -53,12 +53,12 @@ class RequestLogged(Fact, frozen=True, kw_only=True, tag="request"):
     slot: int
     task: int
     prompt_tokens: int | None = None
-    prompt_ms: float | None = None
+    prompt_ms: Amount | None = None
     generated: int | None = None
-    generated_ms: float | None = None
+    generated_ms: Amount | None = None
     drafted: int | None = None
     accepted: int | None = None
-    mean_len: float | None = None
+    mean_len: Amount | None = None
     graphs_reused: int | None = None
 
 
@@ -90,9 +90,9 @@ class StatisticsLogged(Fact, frozen=True, kw_only=True, tag="statistics"):
     drafts_accepted: int
     drafted: int
     accepted: int
-    begin_ms: float | None = None
-    generate_ms: float | None = None
-    accept_ms: float | None = None
+    begin_ms: Amount | None = None
+    generate_ms: Amount | None = None
+    accept_ms: Amount | None = None
     calls: int | None = None
     verified: int | None = None
 

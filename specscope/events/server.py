@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from specscope.events.fact import Count, Fact, Json, ServerState, Small
+from specscope.events.fact import Amount, Count, Fact, Json, ServerState, Small
 
 
 class ServerChanged(Fact, frozen=True, kw_only=True, tag="server"):
@@ -62,8 +62,8 @@ class SlotChanged(Fact, frozen=True, kw_only=True, tag="slot"):
     processed_tokens: int | None = None
     cached_tokens: int | None = None
     decoded: int | None = None
-    held_ms: float | None = None
-    answer_ms: float | None = None
+    held_ms: Amount | None = None
+    answer_ms: Amount | None = None
     params: dict[str, Json] | None = None
 
 
@@ -78,8 +78,8 @@ class SlotStepped(Fact, frozen=True, kw_only=True, tag="step"):
     task: Count
     decoded: Count
     fill_tokens: int | None = None
-    held_ms: float | None = None
-    answer_ms: float | None = None
+    held_ms: Amount | None = None
+    answer_ms: Amount | None = None
 
 
 class PollSampled(Fact, frozen=True, kw_only=True, tag="poll"):
@@ -87,7 +87,7 @@ class PollSampled(Fact, frozen=True, kw_only=True, tag="poll"):
 
     polls: int
     steps: int
-    cycle_ms: float | None = None
+    cycle_ms: Amount | None = None
 
 
 class CountersRead(Fact, frozen=True, kw_only=True, tag="counters"):
@@ -105,6 +105,6 @@ class CountersRead(Fact, frozen=True, kw_only=True, tag="counters"):
     prompt: int | None = None
     cached: int | None = None
     decodes: int | None = None
-    generated_s: float | None = None
-    prompt_s: float | None = None
+    generated_s: Amount | None = None
+    prompt_s: Amount | None = None
     tokens_max: int | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specscope.events.fact import Fact
+from specscope.events.fact import Amount, Fact
 
 
 class StreamStepped(Fact, frozen=True, kw_only=True, tag="stream"):
@@ -11,7 +11,7 @@ class StreamStepped(Fact, frozen=True, kw_only=True, tag="stream"):
     request: str
     slot: int | None = None
     generated: int
-    generated_ms: float | None = None
+    generated_ms: Amount | None = None
     drafted: int | None = None
     accepted: int | None = None
 
@@ -22,11 +22,11 @@ class StreamEnded(Fact, frozen=True, kw_only=True, tag="streamed"):
     request: str
     slot: int | None = None
     generated: int | None = None
-    generated_ms: float | None = None
+    generated_ms: Amount | None = None
     prompt_tokens: int | None = None
-    prompt_ms: float | None = None
+    prompt_ms: Amount | None = None
     cached_tokens: int | None = None
     drafted: int | None = None
     accepted: int | None = None
     stop: str | None = None
-    ttft_ms: float | None = None
+    ttft_ms: Amount | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
-from specscope.events.fact import Count, Fact, Small
+from specscope.events.fact import Amount, Count, Fact, Small
 
 Micros: TypeAlias = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 """A duration in microseconds."""
@@ -31,8 +31,8 @@ class TraceStarted(Fact, frozen=True, kw_only=True, tag="tracing"):
     functions: list[str] = []
     missing: list[str] = []
     asynchronous: bool | None = None
-    burst_s: float | None = None
-    burst_every_s: float | None = None
+    burst_s: Amount | None = None
+    burst_every_s: Amount | None = None
 
 
 class RequestBegan(Fact, frozen=True, kw_only=True, tag="began"):
@@ -103,7 +103,7 @@ class CopiesTraced(Fact, frozen=True, kw_only=True, tag="copies"):
     the others, and among them.
     """
 
-    span_s: float
+    span_s: Amount
     turns: Count
     rows: list[tuple[CopyOwner, Count, Count]] = []
     apart: list[tuple[Count, Count]] | None = None
@@ -121,7 +121,7 @@ class StallsSampled(Fact, frozen=True, kw_only=True, tag="stalls"):
         draft_sampling_us: the same for the drafter.
     """
 
-    span_s: float
+    span_s: Amount
     cycles: Count
     wait_us: Micros
     idle_us: Micros
@@ -145,7 +145,7 @@ class StacksSampled(Fact, frozen=True, kw_only=True, tag="stacks"):
         threads: the name of each frame's thread, in the order of the frames.
     """
 
-    span_s: float
+    span_s: Amount
     samples: Count
     frames: list[tuple[str, Count]] = []
     threads: list[str] = []

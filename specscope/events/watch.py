@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from specscope.events.fact import Fact, Tier
+from specscope.events.fact import Amount, Fact, Tier
 
 
 class TargetFound(Fact, frozen=True, kw_only=True, tag="target"):
@@ -42,9 +42,9 @@ class EventsMissed(Fact, frozen=True, kw_only=True, tag="missed"):
 class OwnCostSampled(Fact, frozen=True, kw_only=True, tag="cost"):
     """What watching costs: specscope's own CPU (percent of one core), memory, and requests to the server."""
 
-    cpu_pct: float | None = None
+    cpu_pct: Amount | None = None
     rss_bytes: int | None = None
-    requests_per_s: float | None = None
+    requests_per_s: Amount | None = None
 
 
 class Marked(Fact, frozen=True, kw_only=True, tag="mark"):
