@@ -52,6 +52,8 @@ TAPE_FRAME: Final = 2
 TAPE_IDEAL: Final = 17
 """A title, fifteen rows for the usual width of fifteen, and the row under the bars."""
 CHART_IDEAL: Final = 12
+SLOTS_FIRST: Final = 2
+"""So many slots are shown before anything grows: two sessions on one server are the common case."""
 FINDINGS_LEAST: Final = 3
 """The title, and two rows of the worst finding."""
 REQUEST_STEP: Final = 2
@@ -116,7 +118,7 @@ def _bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
     sources = len(sources_of(frame))
     requests = -(-len(target.requests if target is not None else ()) // REQUEST_STEP) * REQUEST_STEP
     bands = {
-        "slots": Band(("slots",), 2, 1 + slots),
+        "slots": Band(("slots",), 2, 1 + slots, first=1 + min(slots, SLOTS_FIRST)),
         "requests": Band(("requests",), 3, 1 + max(2 * REQUEST_STEP, requests)),
     }
     if target is not None and target.anatomy is not None:
@@ -182,7 +184,7 @@ def _gpu_bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
 def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
     """Rows by band: first the least of each in order of claim, then what each wants, then the rest.
 
-    The worst finding is told whole before anything else grows. What nobody wants goes to the tape, whose bars take any
+    The worst finding and two slots are told whole before anything else grows. What nobody wants goes to the tape, whose bars take any
     height, else to the requests.
     """
     claims = [name for name in CLAIMS if name in bands]
