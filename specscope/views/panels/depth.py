@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from specscope.session.economics.words import of_slots
 from specscope.views.figures import MARKS, decimal, whole
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, headed, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, headed, heading, natural, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,7 +51,8 @@ class Depth(Panel):
         most = max(step_ms(depth) for depth in depths)
         room = max(2, height - 1)
         shown = depths if len(depths) <= room else (depths[0], *depths[1 - room :])
-        columns = fitting(headed(COLUMNS, "tok/s", of_slots(len(target.slots))), min(NATURAL, width))
+        all_columns = headed(COLUMNS, "tok/s", of_slots(len(target.slots)))
+        columns = fitting(all_columns, min(natural(all_columns), width))
         name = "speed by KV depth"
         rows = [_Row(depth, step_ms(depth) / most, MARKS[evidence]) for depth in shown]
         return [heading(name, columns, ink, width), *(row(r, columns, ink, width) for r in rows)]
@@ -99,5 +100,3 @@ COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("tok/s", 8, _speed),
     TableColumn("ms/step as a bar", BAR_CELLS, _bar, rank=2, left=True),
 )
-NATURAL: Final = sum(column.width + 1 for column in COLUMNS)
-"""Cells beyond which only the last column is wider."""

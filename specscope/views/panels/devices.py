@@ -11,7 +11,7 @@ from specscope.views.gpu_words import Device, devices_of
 from specscope.views.machine_keys import devices_key, gpu_key
 from specscope.views.memory_words import used_words
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, heading, natural, row
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,5 +158,5 @@ COLUMNS: Final[tuple[TableColumn[Device], ...]] = (
     TableColumn("to device", 9, _to_device, rank=6),
     TableColumn("what is known of it", 24, _notes, rank=8, left=True),
 )
-NATURAL: Final = sum(column.width + 1 for column in COLUMNS)
+NATURAL: Final = natural(COLUMNS)
 """Cells beyond which only the last column is wider."""

@@ -15,7 +15,7 @@ from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.memory_bar import memory_bar, memory_phrase
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.part_bar import filled
-from specscope.views.widgets.table import TableColumn, fitting, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, heading, natural, row
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -252,5 +252,5 @@ COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("of it filled", 13, _filled, rank=1),
     TableColumn("known by", 20, _known, left=True),
 )
-NATURAL: Final = sum(column.width + 1 for column in COLUMNS)
+NATURAL: Final = natural(COLUMNS)
 """Cells beyond which only the last column is wider."""

@@ -10,7 +10,7 @@ from specscope.views.figures import MARKS, UNKNOWN, whole
 from specscope.views.gain_keys import economics_key
 from specscope.views.gain_words import points_shown, thinned
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, headed, heading, row
+from specscope.views.widgets.table import TableColumn, fitting, headed, heading, natural, row
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -48,7 +48,8 @@ class WidthTable(Panel):
         if frame.target is None or not frame.target.economics.curve:
             return []
         economics = frame.target.economics
-        columns = fitting(headed(COLUMNS, "tok/s", of_slots(economics.slots)), min(NATURAL, width))
+        all_columns = headed(COLUMNS, "tok/s", of_slots(economics.slots))
+        columns = fitting(all_columns, min(natural(all_columns), width))
         return [
             heading("n_max", columns, ink, width),
             *(row(r, columns, ink, width) for r in _rows(economics, height - 1)),
@@ -134,5 +135,3 @@ COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("timed", 6, _cycles, rank=4),
     TableColumn("how known", 24, _how, rank=1, left=True),
 )
-NATURAL: Final = sum(column.width + 1 for column in COLUMNS)
-"""Cells beyond which nothing is gained by width."""

@@ -184,8 +184,8 @@ def _gpu_bands(width: int, height: int, frame: Frame) -> dict[str, Band]:
 def share_out(room: int, bands: dict[str, Band]) -> dict[str, int]:
     """Rows by band: first the least of each in order of claim, then what each wants, then the rest.
 
-    The worst finding and two slots are told whole before anything else grows. What nobody wants goes to the tape, whose bars take any
-    height, else to the requests.
+    The worst finding and two slots are told whole before anything else grows. What nobody wants goes to the tape, whose
+    bars take any height, else to the requests.
     """
     claims = [name for name in CLAIMS if name in bands]
     rows: dict[str, int] = {}

@@ -45,12 +45,17 @@ def headed(columns: Sequence[TableColumn[T]], old: str, head: str) -> list[Table
     return [replace(c, head=head, width=max(c.width, len(head))) if c.head == old else c for c in columns]
 
 
+def natural(columns: Sequence[TableColumn[T]]) -> int:
+    """Cells that the columns take as they are; beyond them nothing is gained by width."""
+    return sum(column.width + 1 for column in columns)
+
+
 def fitting(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T]]:
     """The columns that fit into ``width`` cells, wider where there is room."""
     kept = list(columns)
-    while len(kept) > 1 and sum(c.width + 1 for c in kept) > width:
+    while len(kept) > 1 and natural(kept) > width:
         kept.remove(max(reversed(kept), key=lambda c: c.rank))
-    more = min(MOST_WIDENED, (width - sum(c.width + 1 for c in kept)) // len(kept))
+    more = min(MOST_WIDENED, (width - natural(kept)) // len(kept))
     return [replace(c, width=c.width + more) for c in kept] if more > 0 else kept
 
 
