@@ -62,6 +62,14 @@ class Keys(Panel):
         super().__init__()
         self._keys = keys
 
+    def offer(self, keys: Sequence[tuple[str, str]]) -> None:
+        """Other keys work here from now on; they are shown with the next frame."""
+        self._keys = keys
+
+    def watched(self, frame: Frame) -> object:
+        """The frame, and the keys."""
+        return frame, self._keys
+
     def draw(self, frame: Frame, ink: Ink, width: int, height: int) -> list[Line | Strip]:
         """The keys that fit, and at the right edge what watching costs and the pace."""
         del height

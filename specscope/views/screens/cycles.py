@@ -40,7 +40,9 @@ BOTH: Final = 190
 ROWS_CELLS: Final = 80
 """Cells of the rows then: all figures, and a bar."""
 
-KEYS: Final = keys_of_screen("2", (("w", "widths"), ("/", "filter"), ("j k", "scroll")))
+ON_ROWS: Final = (("/", "filter"), ("j k", "scroll"))
+KEYS: Final = keys_of_screen("2", (("w", "widths"), *ON_ROWS))
+BOTH_KEYS: Final = keys_of_screen("2", ON_ROWS)
 PAGE_KEYS: Final = keys_of_screen("w", (("w", "cycles"),))
 """While the page stands in the rows' place: what brings these back, and nothing that works on them alone."""
 
@@ -59,7 +61,6 @@ class CyclesScreen(WatchScreen):
         self._heads = CycleHeads()
         self._rows = CycleRows()
         self._keys = Keys(KEYS)
-        self._page_keys = Keys(PAGE_KEYS)
         self._page: dict[str, Panel] = {
             "gain": Gain(),
             "widths": Widths(),
@@ -81,7 +82,6 @@ class CyclesScreen(WatchScreen):
         yield self._rows
         yield from self._page.values()
         yield self._keys
-        yield self._page_keys
 
     def on_mount(self) -> None:
         """The rows have the keyboard."""
@@ -95,9 +95,8 @@ class CyclesScreen(WatchScreen):
         place(self._header, Region(0, 0, width, 1))
         body = Region(0, 1, width, max(2, height - 2))
         both = width >= BOTH
-        foot, page_alone = Region(0, height - 1, width, 1), self.on_page and not both
-        place(self._keys, None if page_alone else foot)
-        place(self._page_keys, foot if page_alone else None)
+        self._keys.offer(BOTH_KEYS if both else PAGE_KEYS if self.on_page else KEYS)
+        place(self._keys, Region(0, height - 1, width, 1))
         rows = Region(0, 1, ROWS_CELLS, body.height) if both else body
         heads = rows_wanted(self._frame.target if self._frame is not None else None, self._problem, rows.width)
         listed = both or not self.on_page
@@ -118,7 +117,7 @@ class CyclesScreen(WatchScreen):
         widest = max((c.drafted or c.accepted for c in cycles[-64:]), default=1)
         self._rows.show(chosen, ink, max(1, limit or 0, widest))
         self._heads.say(len(chosen), len(cycles), self._text, self._problem, following=self._rows.following)
-        for panel in (self._header, self._heads, self._keys, self._page_keys, *self._page.values()):
+        for panel in (self._header, self._heads, self._keys, *self._page.values()):
             panel.show(frame, ink)
 
     def show_page(self, *, shown: bool) -> None:
