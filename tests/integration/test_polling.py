@@ -1,7 +1,7 @@
 """Without LLAMA_TRACE: cycles by polling /slots, judged by a LLAMA_TRACE log that specscope is not given.
 
 How many are seen depends on how busy the machine is: scripts/long/polling.py measures that. That those shown are
-true does not.
+true does not. A load that met too little of the processor is given again, so that only what never comes fails.
 """
 
 from __future__ import annotations
@@ -24,16 +24,31 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from specscope.lab.shapes import Size
+    from specscope.lab.streaming import RequestOutcome
+    from specscope.session.state import Target
 
 pytestmark = pytest.mark.server
 
+ATTEMPTS = 3
 CYCLE = re.compile(r"id +\d+ \| task (\d+) \| accepted +(\d+)/")
 
 
 @pytest.mark.parametrize("size", ["quick", "paying"])
 async def test_what_polling_shows_is_what_the_log_would_have_shown(size: Size, tmp_path: Path) -> None:
-    log, plain = tmp_path / "server.log", tmp_path / "plain.log"
-    plain.touch()
+    total, matched = 0, 0
+    for attempt in range(ATTEMPTS):
+        log, plain = tmp_path / f"{attempt}.server.log", tmp_path / f"{attempt}.plain.log"
+        plain.touch()
+        total, shown, matched = await _polled(size, log, plain)
+        assert total > 100
+        assert matched / shown >= 0.9
+        if matched / total >= 0.3:
+            return
+    pytest.fail(f"of {total} cycles polling saw {matched}")
+
+
+async def _polled(size: Size, log: Path, plain: Path) -> tuple[int, int, int]:
+    """How many cycles the log told of a load, how many polling showed, and how many of these were the log's."""
     spec = ServerSpec(n_max=15 if size == "quick" else 3, rates=LAB_RATES, size=size, threads=1)
     async with LabServer(spec, log_path=log) as server:
         relay = asyncio.create_task(relay_lines(log, plain, keep=_printed_without_trace))
@@ -41,6 +56,7 @@ async def test_what_polling_shows_is_what_the_log_would_have_shown(size: Size, t
             await run_load(server.url, LoadPlan(requests=4, tokens=200))
         relay.cancel()
     view = target(pump)
+    assert view.cycle_evidence == "polled"
     said: dict[int, list[int]] = defaultdict(list)
     for match in CYCLE.finditer(log.read_text(errors="replace")):
         said[int(match[1])].append(int(match[2]))
@@ -48,11 +64,7 @@ async def test_what_polling_shows_is_what_the_log_would_have_shown(size: Size, t
     for cycle in view.cycles:
         seen[cycle.task].append(cycle.accepted)
     matched = sum(_matched(seen[task], told) for task, told in said.items())
-    total, shown = sum(len(told) for told in said.values()), len(view.cycles)
-    assert total > 100
-    assert view.cycle_evidence == "polled"
-    assert matched / shown >= 0.9
-    assert matched / total >= 0.3
+    return sum(len(told) for told in said.values()), len(view.cycles), matched
 
 
 def _printed_without_trace(line: bytes) -> bool:
@@ -66,9 +78,17 @@ def _matched(seen: list[int], told: list[int]) -> int:
 
 
 async def test_totals_are_the_counters_and_the_tape_moves() -> None:
-    async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=False)) as server, watch(server) as pump:
-        outcomes = await run_load(server.url, LoadPlan(requests=4, tokens=300))
-    seen = target(pump)
+    for _ in range(ATTEMPTS):
+        async with LabServer(ServerSpec(n_max=15, rates=LAB_RATES, trace=False)) as server, watch(server) as pump:
+            outcomes = await run_load(server.url, LoadPlan(requests=4, tokens=300))
+        seen = target(pump)
+        _the_counters(seen, outcomes)
+        if len(seen.cycles) > (seen.totals.cycles or 0) / 4:
+            return
+    pytest.fail("of the cycles the tape showed less than a quarter")
+
+
+def _the_counters(seen: Target, outcomes: list[RequestOutcome]) -> None:
     count = seen.referee.count
     assert count is not None
     assert seen.cycle_evidence == "polled"
@@ -80,7 +100,6 @@ async def test_totals_are_the_counters_and_the_tape_moves() -> None:
     )
     assert seen.totals.drafted == sum((o.timings or {})["draft_n"] for o in outcomes)
     assert seen.totals.generated == sum(o.generated or 0 for o in outcomes)
-    assert len(seen.cycles) > count.cycles / 4
     assert all(c.drafted is None and c.seen_by == "polled" for c in seen.cycles)
     assert seen.totals.survival
     log = next(s for s in seen.sources if s.name == "log")
