@@ -58,7 +58,7 @@ async def _polled(size: Size, log: Path, plain: Path) -> tuple[int, int, int]:
     view = target(pump)
     assert view.cycle_evidence == "polled"
     said: dict[int, list[int]] = defaultdict(list)
-    for match in CYCLE.finditer(log.read_text(errors="replace")):
+    for match in CYCLE.finditer(await asyncio.to_thread(log.read_text, errors="replace")):
         said[int(match[1])].append(int(match[2]))
     seen: dict[int, list[int]] = defaultdict(list)
     for cycle in view.cycles:
