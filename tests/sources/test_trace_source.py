@@ -16,6 +16,7 @@ from specscope import events as ev
 from specscope.sources.source import Clock
 from specscope.sources.trace import lines, source
 from specscope.sources.trace.access import Obstacle, Way
+from specscope.sources.trace.pipe import LinePipe
 from specscope.sources.trace.source import TraceSource
 
 if TYPE_CHECKING:
@@ -304,19 +305,34 @@ async def test_the_end_waits_for_what_the_helper_has_started(monkeypatch: pytest
     """A helper that does not listen is killed; its child holds the pipe a little longer."""
     monkeypatch.setattr(source, "END_S", 2.0)
     script = "import subprocess; subprocess.Popen(['sleep', '3'], stdin=subprocess.DEVNULL); time.sleep(60)"
-    process = await asyncio.create_subprocess_exec(
-        *helper(script).command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
-    )
-    await asyncio.sleep(0.5)
-    await source._end(process)
-    assert process.returncode == -9
-    assert process.stdout is not None
-    assert process.stdout.at_eof()
+    with LinePipe() as pipe:
+        process = await started(script, pipe)
+        await asyncio.sleep(0.5)
+        await source._end(process, pipe)
+        assert process.returncode == -9
+        assert await pipe.read(0) == b""
 
 
 async def test_the_end_of_stdin_is_enough_for_one_that_listens() -> None:
+    with LinePipe() as pipe:
+        process = await started("sys.stdin.read(); sys.exit(7)", pipe)
+        await source._end(process, pipe)
+        assert process.returncode == 7
+
+
+async def started(script: str, pipe: LinePipe) -> asyncio.subprocess.Process:
     process = await asyncio.create_subprocess_exec(
-        *helper("sys.stdin.read(); sys.exit(7)").command, stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE
+        *helper(script).command, stdin=asyncio.subprocess.PIPE, stdout=pipe.inlet
     )
-    await source._end(process)
-    assert process.returncode == 7
+    pipe.close_inlet()
+    return process
+
+
+async def test_a_pipe_waits_for_its_writers_and_holds_what_nobody_reads() -> None:
+    with LinePipe() as pipe:
+        assert await pipe.read(0.01) is None
+        os.write(pipe.inlet, b"x" * 200_000)  # more than a pipe holds by default: it would block
+        assert len(await pipe.read(0.01) or b"") == 65536
+        pipe.close_inlet()
+        await pipe.until_end()
+        assert await pipe.read(0.01) == b""
