@@ -63,7 +63,7 @@ async def _screen(args: Namespace, spec: ServerSpec, settings: Settings) -> int:
                 await app.run_async()
         finally:
             timer.cancel()
-    sys.stdout.write(summary(feed.session()) + "\n")
+    sys.stdout.write(summary(feed.pump.session()) + "\n")
     return OK
 
 

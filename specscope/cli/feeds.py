@@ -28,7 +28,7 @@ class _PumpedFeed:
 
     def session(self) -> Session:
         """The state now; of a replay, at the last fact played."""
-        self._shown = self.pump.session()
+        self._shown = self.pump.session(calm=True)
         return self._shown
 
     def diagnosis(self) -> Diagnosis:

@@ -71,5 +71,5 @@ def show(feed: LiveFeed | ReplayFeed, settings: Settings) -> int:
     from specscope.views.app import SpecscopeApp  # noqa: PLC0415
 
     SpecscopeApp(feed, settings).run()
-    sys.stdout.write(summary(feed.session()) + "\n")
+    sys.stdout.write(summary(feed.pump.session()) + "\n")
     return OK

@@ -66,10 +66,12 @@ class Pump:
         for listener in self.listeners:
             listener(event)
 
-    def session(self) -> Session:
-        """The state now."""
+    def session(self, *, calm: bool = False) -> Session:
+        """The state now; ``calm`` as for :meth:`Fold.view`, on a clock that goes on."""
         self.runs.give(self.fold)
-        return self.fold.view(self._clock.now() if self._clock is not None else None)
+        if self._clock is None:
+            return self.fold.view()
+        return self.fold.view(self._clock.now(), calm=calm)
 
     def diagnosis(self, session: Session | None = None, *, final: bool = False) -> Diagnosis:
         """What the rules say of the state now, or of a view of it taken just before.

@@ -20,8 +20,11 @@ if TYPE_CHECKING:
     from specscope.session.target_fold import TargetFold
 
 
-def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
-    """The frozen view of one target, and of the machine's devices that it uses."""
+def derive_target(fold: TargetFold, machine: MachineFold, calm_at: float | None = None) -> Target:
+    """The frozen view of one target, and of the machine's devices that it uses.
+
+    ``calm_at``: see Calm.made; None: all is made anew.
+    """
     epoch = fold.epoch
     book = epoch.book
     if fold.last_fact_at is not None:
@@ -67,10 +70,10 @@ def derive_target(fold: TargetFold, machine: MachineFold) -> Target:
         graphs=epoch.logs.graphs.view(),
         gpus=gpus,
         energy=machine.energy(fold, gpus, rates, totals),
-        provenance=fold.provenance.view(fold, config, requests),
+        provenance=fold.provenance.view(fold, config, requests, calm_at),
         memory=fold.memory.view(fold, config, gpus, machine.growth(fold)),
     )
-    return fold.economics.view(with_turns(target, fold), fold)
+    return fold.economics.view(with_turns(target, fold), fold, calm_at)
 
 
 def _tier(fold: TargetFold) -> Tier:

@@ -70,14 +70,20 @@ class Fold:
             target.reset()
         self.machine.begin_anew()
 
-    def view(self, now: float | None = None) -> Session:
-        """The state at ``now`` (seconds since the epoch), or at the last fact."""
+    def view(self, now: float | None = None, *, calm: bool = False) -> Session:
+        """The state at ``now`` (seconds since the epoch), or at the last fact.
+
+        ``calm``: economics and provenance may be as old as a second, for one who looks again soon.
+        """
         at = self._at if now is None else now
+        calm_at = at if calm else None
         return Session(
             at=at,
             started_at=self.started_at if self.started_at is not None else at,
             targets=tuple(
-                derive_target(t, self.machine) for t in self.targets.values() if t.url or t.sources or t.last_fact_at
+                derive_target(t, self.machine, calm_at)
+                for t in self.targets.values()
+                if t.url or t.sources or t.last_fact_at
             ),
             marks=tuple(self._marks),
             own_cost=self._cost,

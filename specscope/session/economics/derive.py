@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from math import exp
 from typing import TYPE_CHECKING
 
+from specscope.session.calm import Calm
 from specscope.session.economics.acceptance import LEAST_CYCLES, Acceptance, clustering
 from specscope.session.economics.advisor import Advisor
 from specscope.session.economics.cost_book import taken_as
@@ -50,18 +51,26 @@ class EconomicsDeriver:
 
     Attributes:
         runs: recorded runs that a command was given, best first.
+        calm: keeps a view for looks that may have one of the second before.
     """
 
     runs: tuple[RecordedRun, ...] = ()
     regimes: RegimeBook = field(default_factory=RegimeBook)
+    calm: Calm[Target] = field(default_factory=Calm["Target"])
     _ended: tuple[RequestRow, ...] = ()
     _beside: tuple[object, ...] = ()
     _plain: tuple[PlainPoint, ...] = ()
     _regimes: tuple[float | None, tuple[Regime, ...]] = (None, ())
     _prefill: Prefill | None = None
 
-    def view(self, target: Target, fold: TargetFold) -> Target:
-        """The target with its economics, regimes and prefill."""
+    def view(self, target: Target, fold: TargetFold, calm_at: float | None = None) -> Target:
+        """The target with its economics, regimes and prefill; ``calm_at``: see Calm.made."""
+        told = self.calm.made(lambda: self._view(target, fold), (fold.epoch, self.runs), calm_at)
+        return replace(
+            target, economics=told.economics, by_method=told.by_method, regimes=told.regimes, prefill=told.prefill
+        )
+
+    def _view(self, target: Target, fold: TargetFold) -> Target:
         book = fold.epoch.book
         ended = [r for r in book.requests.values() if r.ended_at is not None]
         rows = tuple(row for row in target.requests if row.ended_at is not None)

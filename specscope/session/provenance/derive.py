@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from specscope.session.calm import Calm
 from specscope.session.provenance.builds import build_number
 from specscope.session.provenance.effective import LOG_CODES
 from specscope.session.provenance.recommend import Advice, advised, recommendations
@@ -26,11 +27,17 @@ class ProvenanceDeriver:
     advice: Advice = field(default_factory=Advice)
     _key: tuple[object, ...] = ()
     _made: Provenance = field(default_factory=Provenance)
+    calm: Calm[Provenance] = field(default_factory=Calm["Provenance"])
     _drift_key: tuple[object, ...] = ()
     _drift: RequestDrift | None = None
 
-    def view(self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...]) -> Provenance:
-        """What is known now."""
+    def view(
+        self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...], calm_at: float | None = None
+    ) -> Provenance:
+        """What is known now; ``calm_at``: see Calm.made."""
+        return self.calm.made(lambda: self._view(fold, config, rows), (fold.epoch, fold.props), calm_at)
+
+    def _view(self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...]) -> Provenance:
         slots = fold.epoch.slots
         contexts = tuple((t.n_ctx, t.speculative) for t in slots.slots.values())
         said = tuple([fold.epoch.said.get(code) for code in LOG_CODES])
