@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 import builders as b
 import pytest
-from replayed import replayed
+from replayed import recording, replayed
 
+from specscope.session.fold import Fold
+from specscope.session.provenance.derive import ProvenanceDeriver
 from specscope.session.provenance.known import KNOWN, SAMPLERS
 from specscope.session.provenance.values import as_written, written
 
@@ -332,6 +334,37 @@ def test_the_h200s_recorded_server() -> None:
     assert found["samplers"] == (SAMPLERS, "server default")
     assert found["spec_draft_n_max"] == (15, "command line")
     assert found["ignore_eos"] == (True, "request")
+
+
+@pytest.mark.parametrize("name", ["settings", "h200_dflash", "two_slots", "ngram"])
+def test_settings_that_follow_the_requests_are_those_of_a_first_look(name: str) -> None:
+    fold, looks, latest = Fold(), 0, None
+    for event in recording(name).events():
+        fold.apply(event)
+        target = fold.targets.get("t0")
+        if target is not None and target.epoch.slots.last_params is not latest:
+            looks, latest = looks + 1, target.epoch.slots.last_params
+            (seen,) = fold.view().targets
+            following, target.provenance = target.provenance, ProvenanceDeriver(target.provenance.advice)
+            (first,) = fold.view().targets
+            target.provenance = following
+            assert seen.provenance.settings == first.provenance.settings
+            assert seen.provenance.adviser == first.provenance.adviser
+    assert looks > 1
+
+
+def test_what_a_later_request_no_longer_asks_for_is_the_servers_again() -> None:
+    facts = [b.found(), PLAIN, answered(), b.busy(task=1, params=DEFAULTS | {"top_k": 9, "seed": 1})]
+    fold = b.fold(*facts)
+    first = fold.view().targets[0].provenance.setting("top_k")
+    fold.apply(b.busy(at=1.0, task=2, params=DEFAULTS | {"seed": 2}))
+    provenance = fold.view().targets[0].provenance
+    later, seed = provenance.setting("top_k"), provenance.setting("seed")
+    assert first is not None
+    assert later is not None
+    assert seed is not None
+    assert [(first.value, first.origin), (later.value, later.origin)] == [(9, "request"), (40, "server default")]
+    assert (seed.value, seed.origin) == (2, "request")
 
 
 def test_every_setting_has_one_name() -> None:

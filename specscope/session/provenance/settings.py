@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from specscope.session.provenance.claims import claims_on
 from specscope.session.provenance.effective import Shown, asked, server_wide, shown
@@ -13,19 +13,24 @@ from specscope.session.provenance.state import Claim, Setting
 from specscope.session.provenance.values import same, written
 
 if TYPE_CHECKING:
+    from collections.abc import Set as AbstractSet
+
     from specscope.flags import Value
     from specscope.session.provenance.judge import Verdict
     from specscope.session.provenance.known import Known
     from specscope.session.provenance.seen import Seen
 
+SPEC_TYPE: Final = next(known for known in KNOWN if known.name == "spec_type")
 
-def settings_of(seen: Seen) -> tuple[Setting, ...]:
-    """All settings that are known of this server, in the order of their groups."""
-    found = [_sampling(k, seen) if k.group == "sampling" else _other(k, seen) for k in KNOWN]
-    in_force = {setting.name: setting for setting in found}["spec_type"].value
+
+def settings_of(seen: Seen, names: AbstractSet[str] | None = None) -> tuple[Setting, ...]:
+    """All settings that are known of this server, or those of these names, in the order of their groups."""
+    wanted = [known for known in KNOWN if names is None or known.name in names]
+    found = [_sampling(k, seen) if k.group == "sampling" else _other(k, seen) for k in wanted]
+    in_force = _other(SPEC_TYPE, seen).value
     return tuple(
         replace(setting, plain=not _worth_telling(known, setting, in_force))
-        for known, setting in zip(KNOWN, found, strict=True)
+        for known, setting in zip(wanted, found, strict=True)
         if setting.value is not None or setting.claims
     )
 
