@@ -29,7 +29,7 @@ async def test_a_sorted_vocabulary_is_named_with_what_it_costs() -> None:
             await until_traced(pump)
             (narrow,) = await run_load(server.url, LoadPlan(requests=1, tokens=60, sampling=NARROW))
             assert "full_vocabulary_sort" not in {f.name for f in pump.diagnosis().findings}
-            (wide,) = await run_load(server.url, LoadPlan(requests=1, tokens=330, sampling=WIDE))
+            (wide,) = await run_load(server.url, LoadPlan(requests=1, tokens=900, sampling=WIDE))
         found = {f.name: f for f in pump.diagnosis(final=True).findings}
     finding = found["full_vocabulary_sort"]
     assert finding.severity == "warning"
