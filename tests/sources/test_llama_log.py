@@ -444,6 +444,6 @@ def test_looks_at_a_silent_file_grow_rare_but_never_stop() -> None:
     for _ in range(20):
         waits_s.append(next_wait_s(Step("nothing"), waits_s[-1]))
     assert waits_s == sorted(waits_s)
-    assert (waits_s[0], waits_s[-1]) == (0.05, 0.2)
+    assert (waits_s[0], waits_s[-1]) == (0.02, 0.2)
     assert next_wait_s(Step("data", b"x"), 0.2) == 0
-    assert next_wait_s(Step("lost"), 0.05) == 0.5
+    assert next_wait_s(Step("lost"), 0.02) == 0.5
