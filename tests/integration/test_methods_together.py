@@ -34,7 +34,8 @@ PLAN = LoadPlan(requests=4, tokens=250, concurrency=2, repeat=True, sampling={"t
 async def test_two_tables_before_a_drafter_are_told_apart_and_set_against_each_other() -> None:
     async with LabServer(TOGETHER) as server, watch(server, TRACED) as pump:
         await until_traced(pump)
-        await run_load(server.url, PLAN)
+        # Long answers: times are told for the number of slots that decoded most, half of them if requests begin apart.
+        await run_load(server.url, replace(PLAN, tokens=600))
         await until(lambda: all(r.ended_at is not None for r in target(pump).requests), "all requests ended")
         log = server.log_path.read_bytes()
     seen = target(pump)
@@ -50,11 +51,10 @@ async def test_two_tables_before_a_drafter_are_told_apart_and_set_against_each_o
     table, _, drafter = seen.by_method
     assert (table.calls, table.drafts) == (book.sums()[table.name].calls, table.cycles)
     assert 0 < table.draft_ms < drafter.draft_ms
-    # Nearly every cycle is timed by its turn, and the drafter's have a cost by width. It is told for the number of
-    # slots that decoded most: where the two requests began apart, that is little more than half of them.
-    times = {p.width: p.cycles for p in target(pump).economics.costs}
-    assert max(times, key=lambda width: times[width]) == 7, times
-    assert times[7] > 0.6 * sum(n for w, _, n in seen.totals.joint if w == 7) / 2, times
+    # Nearly every cycle is timed by its turn, and the drafter's have a cost by width.
+    times = target(pump).economics.costs
+    assert [p.width for p in times if p.cycles > 50] == [7]
+    assert sum(p.cycles for p in times) > 0.8 * sum(n for w, _, n in seen.totals.joint if w == 7) / 2
     assert table.gain_pct is not None
     assert table.gain_pct.low < table.gain_pct.value < table.gain_pct.high
     assert f"cycles of {drafter.name}" in table.basis
