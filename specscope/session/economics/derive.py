@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from math import exp
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from specscope.session.calm import Calm
 from specscope.session.economics.acceptance import LEAST_CYCLES, Acceptance, clustering
@@ -45,18 +45,26 @@ if TYPE_CHECKING:
     from specscope.session.target_fold import TargetFold
 
 
+class _Told(NamedTuple):
+    """The fields of a target that are told here, by their names."""
+
+    economics: Economics
+    by_method: tuple[MethodRow, ...]
+    regimes: tuple[Regime, ...]
+    prefill: Prefill | None
+
+
 @dataclass(eq=False)
 class EconomicsDeriver:
     """Makes the views. What rests on ended requests is told anew only when one of them has changed.
 
     Attributes:
         runs: recorded runs that a command was given, best first.
-        calm: keeps a view for looks that may have one of the second before.
     """
 
     runs: tuple[RecordedRun, ...] = ()
     regimes: RegimeBook = field(default_factory=RegimeBook)
-    calm: Calm[Target] = field(default_factory=Calm["Target"])
+    _calm: Calm[_Told] = field(default_factory=Calm["_Told"])
     _ended: tuple[RequestRow, ...] = ()
     _beside: tuple[object, ...] = ()
     _plain: tuple[PlainPoint, ...] = ()
@@ -65,12 +73,10 @@ class EconomicsDeriver:
 
     def view(self, target: Target, fold: TargetFold, calm_at: float | None = None) -> Target:
         """The target with its economics, regimes and prefill; ``calm_at``: see Calm.made."""
-        told = self.calm.made(lambda: self._view(target, fold), (fold.epoch, self.runs), calm_at)
-        return replace(
-            target, economics=told.economics, by_method=told.by_method, regimes=told.regimes, prefill=told.prefill
-        )
+        told = self._calm.made(lambda: self._tell(target, fold), (fold.epoch, self.runs), calm_at)
+        return replace(target, **told._asdict())
 
-    def _view(self, target: Target, fold: TargetFold) -> Target:
+    def _tell(self, target: Target, fold: TargetFold) -> _Told:
         book = fold.epoch.book
         ended = [r for r in book.requests.values() if r.ended_at is not None]
         rows = tuple(row for row in target.requests if row.ended_at is not None)
@@ -87,8 +93,7 @@ class EconomicsDeriver:
         if changed:
             self._prefill = prefill(ended, self.runs, drafts=drafts)
         self._ended, self._beside = rows, beside
-        return replace(
-            target,
+        return _Told(
             economics=economics,
             by_method=deriver.by_method(economics),
             regimes=self._regimes[1],

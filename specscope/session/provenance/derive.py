@@ -36,7 +36,7 @@ class ProvenanceDeriver:
     _key: tuple[object, ...] = ()
     _asked: dict[str, Json] = field(default_factory=dict[str, "Json"])
     _made: Provenance = field(default_factory=Provenance)
-    calm: Calm[Provenance] = field(default_factory=Calm["Provenance"])
+    _calm: Calm[Provenance] = field(default_factory=Calm["Provenance"])
     _drift_key: tuple[object, ...] = ()
     _drift: RequestDrift | None = None
 
@@ -44,7 +44,7 @@ class ProvenanceDeriver:
         self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...], calm_at: float | None = None
     ) -> Provenance:
         """What is known now; ``calm_at``: see Calm.made."""
-        return self.calm.made(lambda: self._view(fold, config, rows), (fold.epoch, fold.props), calm_at)
+        return self._calm.made(lambda: self._view(fold, config, rows), (fold.epoch, fold.props), calm_at)
 
     def _view(self, fold: TargetFold, config: Config, rows: tuple[RequestRow, ...]) -> Provenance:
         slots = fold.epoch.slots

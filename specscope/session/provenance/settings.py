@@ -26,10 +26,12 @@ SPEC_TYPE: Final = next(known for known in KNOWN if known.name == "spec_type")
 def settings_of(seen: Seen, names: AbstractSet[str] | None = None) -> tuple[Setting, ...]:
     """All settings that are known of this server, or those of these names, in the order of their groups."""
     wanted = [known for known in KNOWN if names is None or known.name in names]
-    found = [_sampling(k, seen) if k.group == "sampling" else _other(k, seen) for k in wanted]
-    in_force = _other(SPEC_TYPE, seen).value
+    types = _other(SPEC_TYPE, seen)
+    found = [
+        types if k is SPEC_TYPE else _sampling(k, seen) if k.group == "sampling" else _other(k, seen) for k in wanted
+    ]
     return tuple(
-        replace(setting, plain=not _worth_telling(known, setting, in_force))
+        replace(setting, plain=not _worth_telling(known, setting, types.value))
         for known, setting in zip(wanted, found, strict=True)
         if setting.value is not None or setting.claims
     )

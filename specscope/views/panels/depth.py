@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 from specscope.session.economics.words import of_slots
 from specscope.views.figures import MARKS, decimal, whole
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, headed, heading, natural, row
+from specscope.views.widgets.table import TableColumn, headed, heading, row, snug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -51,8 +51,7 @@ class Depth(Panel):
         most = max(step_ms(depth) for depth in depths)
         room = max(2, height - 1)
         shown = depths if len(depths) <= room else (depths[0], *depths[1 - room :])
-        all_columns = headed(COLUMNS, "tok/s", of_slots(len(target.slots)))
-        columns = fitting(all_columns, min(natural(all_columns), width))
+        columns = snug(headed(COLUMNS, "tok/s", of_slots(len(target.slots))), width)
         name = "speed by KV depth"
         rows = [_Row(depth, step_ms(depth) / most, MARKS[evidence]) for depth in shown]
         return [heading(name, columns, ink, width), *(row(r, columns, ink, width) for r in rows)]

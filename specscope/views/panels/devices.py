@@ -11,7 +11,7 @@ from specscope.views.gpu_words import Device, devices_of
 from specscope.views.machine_keys import devices_key, gpu_key
 from specscope.views.memory_words import used_words
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, heading, natural, row
+from specscope.views.widgets.table import TableColumn, heading, natural, row, snug
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,9 +52,9 @@ class Devices(Panel):
 
 def _columns(devices: Sequence[Device], width: int) -> list[TableColumn[Device]]:
     """The columns that fit; where all do, names have what room they need."""
-    columns = fitting(COLUMNS, min(NATURAL, width))
+    columns = snug(COLUMNS, width)
     longest = max((len(words.name_of(device.gpu)) + 4 for device in devices), default=0)
-    more = max(0, min(longest - columns[0].width, width - NATURAL))
+    more = max(0, min(longest - columns[0].width, width - natural(COLUMNS)))
     return [replace(columns[0], width=columns[0].width + more), *columns[1:]]
 
 
@@ -158,5 +158,3 @@ COLUMNS: Final[tuple[TableColumn[Device], ...]] = (
     TableColumn("to device", 9, _to_device, rank=6),
     TableColumn("what is known of it", 24, _notes, rank=8, left=True),
 )
-NATURAL: Final = natural(COLUMNS)
-"""Cells beyond which only the last column is wider."""

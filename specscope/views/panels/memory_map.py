@@ -15,7 +15,7 @@ from specscope.views.widgets.line import wrapped
 from specscope.views.widgets.memory_bar import memory_bar, memory_phrase
 from specscope.views.widgets.panel import Panel
 from specscope.views.widgets.part_bar import filled
-from specscope.views.widgets.table import TableColumn, fitting, heading, natural, row
+from specscope.views.widgets.table import TableColumn, heading, row, snug
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -116,7 +116,7 @@ def _written(shown: list[_Row], columns: list[TableColumn[_Row]], ink: Ink, widt
 
 def _columns(shown: list[_Row], width: int) -> list[TableColumn[_Row]]:
     """The columns. On narrow screens shares of the whole, which the bar shows too, give way to how parts are known."""
-    columns = fitting(COLUMNS, min(NATURAL, width - LETTER_CELLS))
+    columns = snug(COLUMNS, width - LETTER_CELLS)
     longest = max((cell_len(r.known) for r in shown), default=0)
     if width >= SHARE_FROM or _known_at(columns) + longest <= width:
         return columns
@@ -252,5 +252,3 @@ COLUMNS: Final[tuple[TableColumn[_Row], ...]] = (
     TableColumn("of it filled", 13, _filled, rank=1),
     TableColumn("known by", 20, _known, left=True),
 )
-NATURAL: Final = natural(COLUMNS)
-"""Cells beyond which only the last column is wider."""

@@ -11,7 +11,7 @@ from specscope.session.economics.words import factor, kinds, of_slots
 from specscope.views.figures import MARKS, UNKNOWN, decimal, percent, whole
 from specscope.views.gain_keys import regimes_key
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, headed, heading, natural, row
+from specscope.views.widgets.table import TableColumn, headed, heading, row, snug
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -50,8 +50,7 @@ class Regimes(Panel):
         evidence: Evidence = target.cycle_evidence if target.cycle_evidence != "unknown" else "counted"
         room = max(1, height - 1)
         kept = sorted(shown, key=lambda r: (r.how != "all", -r.tokens))[:room]
-        all_columns = headed(COLUMNS, "tok/s", of_slots(len(target.slots)))
-        columns = fitting(all_columns, min(natural(all_columns), width))
+        columns = snug(headed(COLUMNS, "tok/s", of_slots(len(target.slots))), width)
         rows = [row(_Row(r, MARKS[evidence]), columns, ink, width) for r in shown if r in kept]
         return [heading("regimes", columns, ink, width), *rows]
 

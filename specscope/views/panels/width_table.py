@@ -10,7 +10,7 @@ from specscope.views.figures import MARKS, UNKNOWN, whole
 from specscope.views.gain_keys import economics_key
 from specscope.views.gain_words import points_shown, thinned
 from specscope.views.widgets.panel import Panel
-from specscope.views.widgets.table import TableColumn, fitting, headed, heading, natural, row
+from specscope.views.widgets.table import TableColumn, headed, heading, row, snug
 
 if TYPE_CHECKING:
     from rich.style import Style
@@ -48,8 +48,7 @@ class WidthTable(Panel):
         if frame.target is None or not frame.target.economics.curve:
             return []
         economics = frame.target.economics
-        all_columns = headed(COLUMNS, "tok/s", of_slots(economics.slots))
-        columns = fitting(all_columns, min(natural(all_columns), width))
+        columns = snug(headed(COLUMNS, "tok/s", of_slots(economics.slots)), width)
         return [
             heading("n_max", columns, ink, width),
             *(row(r, columns, ink, width) for r in _rows(economics, height - 1)),

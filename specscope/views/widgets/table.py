@@ -59,6 +59,11 @@ def fitting(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T
     return [replace(c, width=c.width + more) for c in kept] if more > 0 else kept
 
 
+def snug(columns: Sequence[TableColumn[T]], width: int) -> list[TableColumn[T]]:
+    """The columns that fit into ``width`` cells, no wider than they need to be."""
+    return fitting(columns, min(natural(columns), width))
+
+
 def heading(name: str, columns: Sequence[TableColumn[T]], ink: Ink, width: int) -> Line:
     """The heading row; the name stands over the first column, which needs room for it."""
     line = ink.line().add("─ ", ink.faint).add(name, ink.title).add(" ", ink.faint)
